@@ -163,9 +163,9 @@ def _check(parsed: options.Values, bounds: operator_limits.Limits) -> None:
     origin = errors.Origin.BACKEND
     # The object size of a volume type may be larger.
     largest = layout.ImageLayout(layout.MAX_OBJECT_SIZE)
-    operator_limits.check_layout(
-        parsed.layout_over(largest), parsed.origins or {}, bounds
-    )
+    image_layout = parsed.layout_over(largest)
+    layout.check_unit(image_layout, origin)
+    operator_limits.check_layout(image_layout, parsed.origins or {}, bounds)
     options.check_allowed(parsed, bounds, origin)
     # A burst below its limit would be refused with each new volume.
     plan.configuration_of(parsed, sizes.GIB)

@@ -277,6 +277,7 @@ def check_specs(offer: offers.TypeOffer) -> None:
         image_layout = resolved.layout_over(
             layout.ImageLayout(settings.chunk_size)
         )
+        layout.check_unit(image_layout, resolved.origin(keys.STRIPING))
         operator_limits.check_layout(
             image_layout, resolved.origins or {}, settings.limits
         )

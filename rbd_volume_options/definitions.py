@@ -337,6 +337,7 @@ def powers(first: int, last: int) -> tuple[str, ...]:
     return tuple(texts)
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class CheckedText:
     """A type whose values are checked by a parser and stored as text.
 
@@ -346,14 +347,13 @@ class CheckedText:
     because glance_store registers the options of a store repeatedly, and
     oslo.config accepts a duplicate option only if it is equal.
 
-    :param parser: checks a value; raises :class:`errors.OptionError` for an
+    :ivar parser: checks a value; raises :class:`errors.OptionError` for an
         invalid value, and its result is ignored
-    :param type_name: the name in samples and in the configuration reference
+    :ivar type_name: the name in samples and in the configuration reference
     """
 
-    def __init__(self, parser: Callable[[str], Any], type_name: str) -> None:
-        self.type_name = type_name
-        self._parser = parser
+    parser: Callable[[str], Any]
+    type_name: str
 
     def __call__(self, value: Any) -> str:
         """Return the value as text.
@@ -363,7 +363,7 @@ class CheckedText:
             names the option
         """
         try:
-            self._parser(str(value))
+            self.parser(str(value))
         except errors.OptionError as error:
             raise ValueError(
                 f'{error.reason}; allowed: {error.allowed}'
@@ -372,16 +372,6 @@ class CheckedText:
 
     def __repr__(self) -> str:
         return self.type_name
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, CheckedText)
-            and self._parser == other._parser
-            and self.type_name == other.type_name
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.type_name)
 
     def format_defaults(
         self, default: Any, sample_default: Any = None

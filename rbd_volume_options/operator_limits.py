@@ -124,12 +124,11 @@ def check_layout(
     The back end limits what keys request, and also its own stripe count.
 
     :param origins: where each part was set
-    :raises OptionError: for a layout that librbd or the back end rejects
+    :raises OptionError: for a layout that the back end does not allow
     """
     object_size, striping = image_layout.object_size, image_layout.striping
     by_striping = origins.get(keys.STRIPING, errors.Origin.CLUSTER)
     by_size = origins.get(keys.OBJECT_SIZE, errors.Origin.CLUSTER)
-    layout.check_unit(image_layout, by_striping)
     if (
         striping
         and by_striping in errors.GIVEN

@@ -59,6 +59,7 @@ def plan_image(
     if resolved.layout_origin:
         origins = resolved.origins or {}
         has_map = resolved.has_object_map(base.image_features)
+        layout.check_unit(image_layout, resolved.origin(keys.STRIPING))
         operator_limits.check_layout(image_layout, origins, bounds)
         operator_limits.check_size(
             image_layout, origins, bounds, size, has_map

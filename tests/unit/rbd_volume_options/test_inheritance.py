@@ -181,6 +181,15 @@ class LayoutTest(base.TestCase):
                 self._layout(_source(origin, wide), small, settable=_ALL_KEYS),
             )
 
+    def test_metadata_that_does_not_fit_the_source_is_an_error(self) -> None:
+        """Its creator can correct it; nothing is replaced silently."""
+        small = option_values.level(Origin.VOLUME_METADATA, object_size=4096)
+        for origin in (Origin.VOLUME_METADATA, Origin.CLUSTER):
+            made = self._layout(
+                _source(origin), small, settable=_ALL_KEYS, min_object_size=512
+            )
+            self.assertRaises(errors.OptionError, layout.check_unit, made)
+
     def test_no_striping_is_inherited_too(self) -> None:
         of_backend = option_values.level(
             Origin.BACKEND,
