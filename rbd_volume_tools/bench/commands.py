@@ -454,14 +454,7 @@ class BenchCompare(lister.Lister):
                 line = printable.text(f'{name}: {one} -> {other}')
                 self.app.stderr.write(f'{line}\n')
             return headers, [
-                (
-                    printable.text(change.cell),
-                    change.first and round(change.first.median, 3),
-                    change.second and round(change.second.median, 3),
-                    change.ratio and round(change.ratio, 3),
-                    change.overlaps,
-                )
-                for change in compare.compare(first, second)
+                columns.row(*row) for row in compare.rows(first, second)
             ]
 
 
@@ -498,16 +491,6 @@ class BenchServers(command.Command):
             'writeback)',
         )
         parser.add_argument(
-            '--striped',
-            metavar='<type>',
-            help='Volume type with another layout, measured without a mode',
-        )
-        parser.add_argument(
-            '--beside',
-            metavar='<type>',
-            help='Volume type of a second back end, of any driver',
-        )
-        parser.add_argument(
             '--access',
             nargs='+',
             choices=('buffered', 'direct'),
@@ -521,6 +504,16 @@ class BenchServers(command.Command):
             type=int,
             default=[2, 3, 4],
             help='Size of the disk of each server (default: 2 3 4)',
+        )
+        parser.add_argument(
+            '--striped',
+            metavar='<type>',
+            help='Volume type with another layout, measured without a mode',
+        )
+        parser.add_argument(
+            '--beside',
+            metavar='<type>',
+            help='Volume type of a second back end, of any driver',
         )
         for name, value, what in (
             ('repetitions', 5, 'Measurements of each disk'),
@@ -568,39 +561,39 @@ class BenchServers(command.Command):
         import rados
         import rbd
 
+        from rbd_volume_tools.bench import images
         from rbd_volume_tools.bench import servers
-        from rbd_volume_tools.bench import servers_run
+        from rbd_volume_tools.bench import servers_report
         from rbd_volume_tools.bench.guest import cloud
 
-        names = [field.name for field in dataclasses.fields(servers.Settings)]
-        values = {name: getattr(parsed_args, name) for name in names}
-        values['sizes'] = tuple(parsed_args.sizes)
-        settings = servers.Settings(**values)
+        settings = servers.Settings(
+            **{
+                field.name: getattr(parsed_args, field.name)
+                for field in dataclasses.fields(servers.Settings)
+            }
+        )
         shell: Any = self.app
         wanted = wanted_server(parsed_args)
-        with rados.Rados(
-            conffile=parsed_args.ceph_conf,
-            rados_id=parsed_args.ceph_user,
-            conf=OPTIONS,
-        ) as cluster:
-            pool = parsed_args.pool
+        pool, folder = parsed_args.pool, parsed_args.output
+        with (
+            rados.Rados(
+                conffile=parsed_args.ceph_conf,
+                rados_id=parsed_args.ceph_user,
+                conf=OPTIONS,
+            ) as cluster,
+            images.opened(
+                *(cluster, rbd, pool, servers.MARK, folder, self._say)
+            ) as own,
+        ):
             place = cloud.Cloud(
                 shell.cloud(), wanted, f'{cluster.get_fsid()}/{pool}'
             )
-            for path in servers_run.run(
-                servers_run.Target(cluster, rbd, pool, place),
-                settings,
-                servers_run.Chosen(
-                    parsed_args.volume_type,
-                    tuple(parsed_args.cache_modes),
-                    parsed_args.striped,
-                    parsed_args.beside,
-                    tuple(parsed_args.access),
-                ),
-                parsed_args.output,
-                self._say,
+            for measured in servers.run(
+                own, place, settings, folder, self._say
             ):
-                self.app.stdout.write(f'{path}\n')
+                paths = servers_report.write(folder, measured, settings)
+        for path in (folder / servers.FILE, *paths):
+            self.app.stdout.write(f'{path}\n')
 
     def _say(self, line: str) -> None:
         self.app.stderr.write(f'{printable.text(line)}\n')

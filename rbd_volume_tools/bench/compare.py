@@ -4,42 +4,19 @@
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_tools.bench import results
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """A combination in one or both results.
+def rows(
+    first: results.Results, second: results.Results
+) -> Iterator[tuple[Any, ...]]:
+    """Yield each combination with the medians, their ratio and the overlap.
 
-    :ivar first: the measurements of the first; None without any
-    :ivar second: the measurements of the second, as well
-    """
-
-    cell: str
-    first: results.Spread | None
-    second: results.Spread | None
-
-    @property
-    def ratio(self) -> float | None:
-        """Median rate of the second to that of the first; None without."""
-        if not self.first or not self.second:
-            return None
-        return self.second.median / self.first.median
-
-    @property
-    def overlaps(self) -> bool | None:
-        """Whether the measurements of both overlap; None without."""
-        if not self.first or not self.second:
-            return None
-        return self.first.overlaps(self.second)
-
-
-def compare(first: results.Results, second: results.Results) -> list[Change]:
-    """Return the change of each combination.
+    The overlap is whether the measurements of both overlap. What one of the
+    results does not have is None.
 
     :raises OptionError: if the plans or the settings differ
     """
@@ -50,8 +27,17 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
             'different plans or settings',
             'results of the plan and the settings of FIRST',
         )
-    cells = dict.fromkeys(x.cell for x in (*first.samples, *second.samples))
-    return [Change(x, first.spread(x), second.spread(x)) for x in cells]
+    for cell in dict.fromkeys(
+        each.cell for each in (*first.samples, *second.samples)
+    ):
+        one, other = first.spread(cell), second.spread(cell)
+        yield (
+            cell,
+            one and round(one.median, 3),
+            other and round(other.median, 3),
+            round(other.median / one.median, 3) if one and other else None,
+            one.overlaps(other) if one and other else None,
+        )
 
 
 def differences(

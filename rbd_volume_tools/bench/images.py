@@ -32,7 +32,7 @@ class Images:
     """The images in a pool.
 
     :param librbd: the module ``rbd``
-    :param ioctx: context of the pool
+    :ivar ioctx: context of the pool
     :param defaults: librbd's default features, as a mask
     :param limit: maximum bytes of data at one time
     :param journal: file with the names of all images that runs with this
@@ -52,7 +52,7 @@ class Images:
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._rbd = librbd
-        self._ioctx = ioctx
+        self.ioctx = ioctx
         self._defaults = defaults
         self._limit = limit
         self._journal = journal
@@ -117,7 +117,7 @@ class Images:
     ) -> None:
         try:
             self._rbd.RBD().create(
-                self._ioctx,
+                self.ioctx,
                 name,
                 size,
                 old_format=False,
@@ -137,7 +137,7 @@ class Images:
         """
         with (
             self.created(_EMPTY, 0, {}) as name,
-            self._rbd.Image(self._ioctx, name, read_only=True) as image,
+            self._rbd.Image(self.ioctx, name, read_only=True) as image,
         ):
             return int(image.data_pool_id())
 
@@ -186,16 +186,14 @@ class Images:
     def _remove(self, name: str) -> bool:
         gone = True
         try:
-            self._rbd.RBD().remove(self._ioctx, name)
+            self._rbd.RBD().remove(self.ioctx, name)
         except self._rbd.ImageNotFound:
             # librbd also raises this in a full pool without trash directory.
-            gone = name not in self._rbd.RBD().list(self._ioctx)
+            gone = name not in self._rbd.RBD().list(self.ioctx)
         for ident, trashed in self._trash():
             if trashed == name:
                 with contextlib.suppress(self._rbd.ImageNotFound):
-                    self._rbd.RBD().trash_remove(
-                        self._ioctx, ident, force=True
-                    )
+                    self._rbd.RBD().trash_remove(self.ioctx, ident, force=True)
         return gone
 
     def _trash(self) -> Iterator[tuple[str, str]]:
@@ -206,7 +204,7 @@ class Images:
         """
         own = self.created_names
         try:
-            for each in self._rbd.RBD().trash_list(self._ioctx):
+            for each in self._rbd.RBD().trash_list(self.ioctx):
                 if each['name'] in own:
                     yield each['id'], each['name']
         except IndexError:
@@ -241,7 +239,7 @@ class Images:
         elif not self._present.get(name):
             self._present[name] = True
             self._say(
-                f'{not_removed(self._ioctx.get_pool_name(), name)} ({why})'
+                f'{not_removed(self.ioctx.get_pool_name(), name)} ({why})'
             )
         return gone
 
@@ -250,7 +248,7 @@ class Images:
 
         librbd also lists an image whose removal was interrupted.
         """
-        names = self.created_names & set(self._rbd.RBD().list(self._ioctx))
+        names = self.created_names & set(self._rbd.RBD().list(self.ioctx))
         return sorted(names | {name for _, name in self._trash()})
 
     def _others(self) -> list[str]:
@@ -258,7 +256,7 @@ class Images:
         own = self.created_names
         return [
             name
-            for name in self._rbd.RBD().list(self._ioctx)
+            for name in self._rbd.RBD().list(self.ioctx)
             if name.startswith(PREFIX) and name not in own
         ]
 
@@ -285,7 +283,35 @@ class Images:
 
         Other runs cannot remove it meanwhile.
         """
-        return self._rbd.Image(self._ioctx, name)
+        return self._rbd.Image(self.ioctx, name)
+
+
+@contextlib.contextmanager
+def opened(
+    cluster: Any,
+    librbd: Any,
+    pool: str,
+    limit: int,
+    folder: pathlib.Path,
+    say: Callable[[str], None],
+) -> Iterator[Images]:
+    """Yield the images of a run in a pool, without those of earlier runs.
+
+    What is left of the run is removed at the end.
+
+    :param cluster: a connection of librados
+    :param folder: of the results
+    """
+    ioctx = cluster.open_ioctx(pool)
+    # librbd adopts this. Removals otherwise wait for space in a full pool.
+    ioctx.set_osdmap_full_try()
+    defaults = default_features(cluster.conf_get('rbd_default_features'))
+    with contextlib.ExitStack() as stack:
+        stack.callback(ioctx.close)
+        own = Images(librbd, ioctx, defaults, limit, folder / JOURNAL, say)
+        own.sweep()
+        stack.callback(own.discard_all)
+        yield own
 
 
 def not_removed(pool: str, name: str) -> str:

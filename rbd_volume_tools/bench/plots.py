@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import logging
 import pathlib
 from typing import Any
-from typing import Protocol
 
 # Its font cache would be a message of each first run.
 logging.getLogger('matplotlib').setLevel(logging.WARNING)
@@ -16,8 +15,6 @@ import matplotlib  # noqa: E402
 from matplotlib import axes  # noqa: E402
 from matplotlib import figure  # noqa: E402
 
-from rbd_volume_tools.bench import matrix  # noqa: E402
-from rbd_volume_tools.bench import plan  # noqa: E402
 from rbd_volume_tools.bench import results  # noqa: E402
 
 #: Keep text as text, and write equal figures to equal files.
@@ -28,31 +25,11 @@ STYLE: Any = {
 }
 
 
-class Table(Protocol):
-    """All variants with one load, or all loads of the only variant."""
-
-    @property
-    def run(self) -> plan.Run:
-        """The run."""
-
-    @property
-    def load(self) -> str:
-        """The load."""
-
-    @property
-    def spreads(self) -> Mapping[str, results.Spread | None]:
-        """The measurements by label."""
-
-    @property
-    def cells(self) -> Mapping[str, matrix.Cell]:
-        """The combinations by label."""
-
-
 def draw(
-    folder: pathlib.Path, tables: Sequence[Table]
+    folder: pathlib.Path, tables: Sequence[results.Table]
 ) -> dict[str, list[str]]:
     """Draw the plots and return their file names by run."""
-    by_run: dict[str, list[Table]] = {}
+    by_run: dict[str, list[results.Table]] = {}
     for table in tables:
         by_run.setdefault(table.run.name, []).append(table)
     drawn = {}
@@ -114,7 +91,7 @@ def _plain(plot: axes.Axes) -> None:
     plot.spines[['top', 'right']].set_visible(False)
 
 
-def _depths(table: Table) -> figure.Figure:
+def _depths(table: results.Table) -> figure.Figure:
     """Return rates by requests in flight, with a line by number of jobs."""
     lines: dict[int, list[tuple[int, float]]] = {}
     for label, spread in table.spreads.items():

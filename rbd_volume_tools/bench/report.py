@@ -14,7 +14,6 @@ import statistics
 
 from rbd_volume_tools.bench import compare
 from rbd_volume_tools.bench import matrix
-from rbd_volume_tools.bench import plan
 from rbd_volume_tools.bench import plots
 from rbd_volume_tools.bench import results
 from rbd_volume_tools.command_line import whole_file
@@ -28,67 +27,7 @@ _HEADERS = (
 Row = Sequence[object]
 
 
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """All variants with one load, or all loads of the only variant.
-
-    :ivar spreads: the measurements by label, the baseline first; None for
-        those that failed
-    :ivar cells: the combination of each label
-    """
-
-    run: plan.Run
-    load: str
-    spreads: Mapping[str, results.Spread | None]
-    cells: Mapping[str, matrix.Cell]
-
-    @property
-    def ratios(self) -> dict[str, float]:
-        """Ratios of the medians to that of the baseline."""
-        base = next(iter(self.spreads.values()))
-        return {
-            label: spread.median / base.median
-            for label, spread in self.spreads.items()
-            if spread and base and base.median
-        }
-
-
-def tables(measured: results.Results) -> list[Table]:
-    """Return a table for each run and load that was measured."""
-    known = {sample.cell for sample in measured.samples}
-    groups: dict[tuple[str, str], list[matrix.Cell]] = {}
-    for cell in matrix.cells(measured.plan):
-        if cell.ident in known:
-            load = 'by load' if cell.run.is_scaling else cell.load
-            groups.setdefault((cell.run.name, load), []).append(cell)
-    return [
-        _table(load, group, measured) for (_, load), group in groups.items()
-    ]
-
-
-def _table(
-    load: str, group: list[matrix.Cell], measured: results.Results
-) -> Table:
-    run = group[0].run
-    varied = [
-        axis
-        for axis in run.values
-        if len({cell.values[axis] for cell in group}) > 1
-    ]
-    cells = {
-        ', '.join(
-            f'{axis} {value}' if value in ('on', 'off') else value
-            for axis in varied
-            for value in [cell.values[axis]]
-        )
-        or 'default': cell
-        for cell in group
-    }
-    spreads = {x: measured.spread(cell.ident) for x, cell in cells.items()}
-    return Table(run, load, spreads, cells)
-
-
-def rows(table: Table, measured: results.Results) -> Iterator[Row]:
+def rows(table: results.Table, measured: results.Results) -> Iterator[Row]:
     """Yield the values of a table, with the columns of :data:`_HEADERS`."""
     for label, spread in table.spreads.items():
         samples = measured.of_cell(table.cells[label].ident)
@@ -156,7 +95,7 @@ def write(
     folder: pathlib.Path, measured: results.Results
 ) -> list[pathlib.Path]:
     """Write the report and return the paths of its files."""
-    all_tables = tables(measured)
+    all_tables = results.tables(measured)
     drawn = plots.draw(folder, all_tables)
     lines = [
         f'# {measured.plan.title}',
@@ -202,7 +141,9 @@ def markdown(
     return [f'| {" | ".join(cells)} |' for cells in lines]
 
 
-def _figures(all_tables: Sequence[Table], measured: results.Results) -> str:
+def _figures(
+    all_tables: Sequence[results.Table], measured: results.Results
+) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator='\n')
     writer.writerow(('Run', 'Load', *_HEADERS))

@@ -17,6 +17,7 @@ import statistics
 from typing import Any
 
 from rbd_volume_options import errors
+from rbd_volume_tools.bench import matrix
 from rbd_volume_tools.bench import plan
 from rbd_volume_tools.command_line import whole_file
 
@@ -123,6 +124,64 @@ class Results:
             self.document[part] == other.document[part]
             for part in ('runs', 'settings')
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """All variants with one load, or all loads of the only variant.
+
+    :ivar spreads: the measurements by label, the baseline first; None for
+        those that failed
+    :ivar cells: the combination of each label
+    """
+
+    run: plan.Run
+    load: str
+    spreads: Mapping[str, Spread | None]
+    cells: Mapping[str, matrix.Cell]
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Ratios of the medians to that of the baseline."""
+        base = next(iter(self.spreads.values()))
+        return {
+            label: spread.median / base.median
+            for label, spread in self.spreads.items()
+            if spread and base and base.median
+        }
+
+
+def tables(measured: Results) -> list[Table]:
+    """Return a table for each run and load that was measured."""
+    known = {sample.cell for sample in measured.samples}
+    groups: dict[tuple[str, str], list[matrix.Cell]] = {}
+    for cell in matrix.cells(measured.plan):
+        if cell.ident in known:
+            load = 'by load' if cell.run.is_scaling else cell.load
+            groups.setdefault((cell.run.name, load), []).append(cell)
+    return [
+        _table(load, group, measured) for (_, load), group in groups.items()
+    ]
+
+
+def _table(load: str, group: list[matrix.Cell], measured: Results) -> Table:
+    run = group[0].run
+    varied = [
+        axis
+        for axis in run.values
+        if len({cell.values[axis] for cell in group}) > 1
+    ]
+    cells = {
+        ', '.join(
+            f'{axis} {value}' if value in ('on', 'off') else value
+            for axis in varied
+            for value in [cell.values[axis]]
+        )
+        or 'default': cell
+        for cell in group
+    }
+    spreads = {x: measured.spread(cell.ident) for x, cell in cells.items()}
+    return Table(run, load, spreads, cells)
 
 
 def raw_name(repetition: int, cell: str) -> str:

@@ -20,13 +20,22 @@ import contextlib
 import dataclasses
 import functools
 import json
+import pathlib
 import time
+from typing import Any
 
 from rbd_volume_options import keys
+from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import processes
 from rbd_volume_tools.bench.guest import api
 from rbd_volume_tools.bench.guest import cloud
 from rbd_volume_tools.bench.guest import job
+from rbd_volume_tools.bench.paths import guest
+from rbd_volume_tools.command_line import whole_file
+
+FILE = 'servers.json'
+#: Size of the image that marks the run, in bytes. It stays empty.
+MARK = 2**20
 
 #: Characters of the ID of a volume that a guest sees as the serial number.
 _SERIAL = 20
@@ -41,8 +50,11 @@ DIRECT = 'direct'
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The size of the measurements.
+    """What is measured; see the options of the command.
 
+    :ivar volume_type: None for Cinder's default
+    :ivar striped: a type with another layout, which CERN did not measure
+    :ivar beside: the type of a second back end
     :ivar sizes: GiB of the disk of each server
     :ivar runtime: seconds of each run of fio
     :ivar workers: processes of each of fio's four jobs
@@ -51,13 +63,32 @@ class Settings:
     :ivar dd_large: MiB of the larger one
     """
 
-    sizes: tuple[int, ...] = (2, 3, 4)
-    repetitions: int = 5
-    runtime: int = 30
-    workers: int = 25
-    file_size: int = 8
-    dd_small: int = 64
-    dd_large: int = 256
+    volume_type: str | None
+    cache_modes: Sequence[str]
+    striped: str | None
+    beside: str | None
+    access: Sequence[str]
+    sizes: Sequence[int]
+    repetitions: int
+    runtime: int
+    workers: int
+    file_size: int
+    dd_small: int
+    dd_large: int
+
+    @property
+    def variants(self) -> dict[str, 'Variant']:
+        """The variants, in the order of their measurements.
+
+        By cache mode, ``striped`` or ``beside``.
+        """
+        variants = {
+            mode: Variant(self.volume_type, mode) for mode in self.cache_modes
+        }
+        for name in ('striped', 'beside'):
+            if volume_type := getattr(self, name):
+                variants[name] = Variant(volume_type)
+        return variants
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,9 +166,7 @@ class Servers:
             self._place.attach(ident, control)
             self._controls.append(control)
 
-    def measure(
-        self, variant: Variant, accesses: Sequence[str]
-    ) -> Iterator[Measurement]:
+    def measure(self, variant: Variant) -> Iterator[Measurement]:
         """Yield the measurements of a variant; its volumes are removed."""
         volumes = []
         mode = {keys.CACHE_MODE: variant.cache_mode}
@@ -151,7 +180,7 @@ class Servers:
                 )
                 volumes.append(volume)
                 self._place.attach(server, volume)
-            yield from self._measure(variant, accesses, volumes)
+            yield from self._measure(variant, volumes)
         finally:
             for server, volume in zip(self._servers, volumes, strict=False):
                 with contextlib.suppress(processes.EngineError):
@@ -159,14 +188,11 @@ class Servers:
             self._place.remove_volumes(self._name, set(self._controls))
 
     def _measure(
-        self,
-        variant: Variant,
-        accesses: Sequence[str],
-        volumes: Sequence[str],
+        self, variant: Variant, volumes: Sequence[str]
     ) -> Iterator[Measurement]:
         everything = list(range(len(volumes)))
         is_formatted = False
-        for access in accesses:
+        for access in self._settings.access:
             groups = [[place] for place in everything]
             if len(everything) > 1:
                 groups.append(everything)
@@ -229,6 +255,41 @@ class Servers:
     def _finished(self, place: int) -> str | None:
         console = self._place.console(self._servers[place])
         return job.finished(console, self._number)
+
+
+def run(
+    own: images.Images,
+    place: cloud.Cloud,
+    settings: Settings,
+    folder: pathlib.Path,
+    say: Callable[[str], None] = lambda line: None,
+) -> Iterator[list[Measurement]]:
+    """Yield all measurements until now, after each variant.
+
+    The results are written before.
+
+    :param own: the images of the run
+    :raises EngineError: if the cloud refuses something, or a job fails
+    """
+    place.check()
+    guest.remove_leftovers(own, place, say)
+
+    def write(volume: str, content: bytes) -> None:
+        with own.held(f'volume-{volume}') as image:
+            image.write(content, 0)
+
+    with own.created(MARK, 0, {}) as name, own.held(name):
+        group = Servers(place, name, settings, write, say)
+        measured: list[Measurement] = []
+        try:
+            group.boot()
+            for variant in settings.variants.values():
+                measured += group.measure(variant)
+                content: list[Any] = [dataclasses.asdict(x) for x in measured]
+                whole_file.write(folder / FILE, json.dumps(content, indent=1))
+                yield measured
+        finally:
+            guest.remove(place, name, say)
 
 
 def figures(text: str) -> dict[str, list[float]]:

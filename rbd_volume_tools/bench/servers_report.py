@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 from collections.abc import Sequence
 import csv
-import dataclasses
 import io
 import pathlib
 
@@ -21,24 +20,6 @@ FIGURES = 'servers.csv'
 _FIO_READ = ('fio_random_read', 'fio_sequential_read')
 _FIO_WRITE = ('fio_random_write', 'fio_sequential_write')
 _DD = ('dd_small_write', 'dd_small_read', 'dd_large_write', 'dd_large_read')
-
-
-@dataclasses.dataclass(frozen=True)
-class Labels:
-    """The variants that the report of CERN compares; empty without one.
-
-    :ivar plain: Ceph without a cache
-    :ivar cached: Ceph with the cache mode writeback
-    :ivar through: Ceph with writethrough
-    :ivar striped: Ceph with another layout, which CERN did not measure
-    :ivar beside: the second back end
-    """
-
-    plain: str = ''
-    cached: str = ''
-    through: str = ''
-    striped: str = ''
-    beside: str = ''
 
 
 def spread(
@@ -60,10 +41,14 @@ def spread(
 
 
 def published(
-    measured: Sequence[servers.Measurement], labels: Labels
+    measured: Sequence[servers.Measurement], settings: servers.Settings
 ) -> Iterator[report.Row]:
     """Yield each statement of the report, its ratio, and the measured one."""
-    ceph, other = labels.plain, labels.beside
+    variants = settings.variants
+    ceph, cached, through, striped, other = (
+        variants[name].label if name in variants else ''
+        for name in ('none', 'writeback', 'writethrough', 'striped', 'beside')
+    )
     direct = servers.DIRECT
     together = servers.TOGETHER
     for statement, ratio, of, to in (
@@ -77,15 +62,15 @@ def published(
          (ceph, _FIO_READ), (other, _FIO_READ)),
         ('the same in writes', '> 1', (ceph, _FIO_WRITE), (other, _FIO_WRITE)),
         ('reads with writeback: "approximately three times"', '3',
-         (labels.cached, _FIO_READ), (other, _FIO_READ)),
+         (cached, _FIO_READ), (other, _FIO_READ)),
         ('writes with writeback: "four times"', '4',
-         (labels.cached, _FIO_WRITE), (other, _FIO_WRITE)),
+         (cached, _FIO_WRITE), (other, _FIO_WRITE)),
         ('reads with writeback to Ceph without a cache (no figure)', '-',
-         (labels.cached, _FIO_READ), (ceph, _FIO_READ)),
+         (cached, _FIO_READ), (ceph, _FIO_READ)),
         ('writes with writeback to Ceph without a cache (no figure)', '-',
-         (labels.cached, _FIO_WRITE), (ceph, _FIO_WRITE)),
+         (cached, _FIO_WRITE), (ceph, _FIO_WRITE)),
         ('writethrough: "little performance gain"', 'about 1',
-         (labels.through, _FIO_WRITE), (ceph, _FIO_WRITE)),
+         (through, _FIO_WRITE), (ceph, _FIO_WRITE)),
         ('dd: the other back end "is faster at writing"', '< 1',
          (ceph, _DD[::2]), (other, _DD[::2])),
         ('dd: Ceph "is typically faster at reading"', '> 1',
@@ -102,7 +87,7 @@ def published(
          (other, [*_FIO_READ, *_FIO_WRITE, *_DD], together),
          (other, [*_FIO_READ, *_FIO_WRITE, *_DD])),
         ('striping, sequential reads and writes (not measured)', '-',
-         (labels.striped, ['fio_sequential_read', 'fio_sequential_write']),
+         (striped, ['fio_sequential_read', 'fio_sequential_write']),
          (ceph, ['fio_sequential_read', 'fio_sequential_write'])),
     ):  # fmt: skip
         one, base = spread(measured, *of), spread(measured, *to)
@@ -128,12 +113,11 @@ def rows(measured: Sequence[servers.Measurement]) -> Iterator[report.Row]:
 def write(
     folder: pathlib.Path,
     measured: Sequence[servers.Measurement],
-    labels: Labels,
     settings: servers.Settings,
 ) -> list[pathlib.Path]:
     """Write the report and return the paths of its files."""
     headers = ('Variant', 'Access', 'Disks', 'GiB', *servers.NAMES)
-    statements = list(published(measured, labels))
+    statements = list(published(measured, settings))
     lines = ['# Disks of servers, as CERN measured them in 2013', '']
     lines += report.markdown(('Setting', 'Value'), vars(settings).items())
     lines += ['', '## Published and measured ratios', '']

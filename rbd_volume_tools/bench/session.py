@@ -3,14 +3,12 @@
 """A run of a plan, which performs the missing measurements."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import itertools
 import pathlib
 import tempfile
 import time
-from typing import Any
 from typing import NoReturn
 
 from rbd_volume_options import errors
@@ -81,8 +79,7 @@ class Session:
         """
         target = self._target
         with contextlib.ExitStack() as stack:
-            ioctx = stack.enter_context(opened(target.cluster, target.pool))
-            around = self._around(stack, ioctx)
+            around = self._around(stack)
             waiting = self._waiting(cells)
             self._check(waiting, around)
             self._paths = _paths(around)
@@ -97,7 +94,7 @@ class Session:
                 target.cluster, target.pool, self._space.data_pool
             )
             environment['pool']['overrides'] = facts.overrides(
-                target.librbd, ioctx
+                target.librbd, around.own_images.ioctx
             )
             environment['options'].update(target.options)
             environment['guest'] = of_guest
@@ -109,13 +106,17 @@ class Session:
             self._watch('after', watched)
 
     def _around(
-        self, stack: contextlib.ExitStack, ioctx: Any
+        self, stack: contextlib.ExitStack
     ) -> surroundings.Surroundings:
         """Return what the paths use, after the removal of old images."""
         target = self._target
         self._space = space.Space(target.cluster, target.pool)
-        own = self._images = _swept(target, ioctx, self._folder, self._say)
-        stack.callback(own.discard_all)
+        own = self._images = stack.enter_context(
+            images.opened(
+                *(target.cluster, target.librbd, target.pool, target.limit),
+                *(self._folder, self._say),
+            )
+        )
         try:
             # The pool or the options of the client can set a data pool.
             self._space.use(own.prepare())
@@ -130,7 +131,6 @@ class Session:
         return surroundings.Surroundings(
             target,
             self._settings,
-            ioctx,
             own,
             self._space,
             pathlib.Path(stack.enter_context(scratch)),
@@ -275,37 +275,3 @@ def _paths(
         plan.QEMU: librbd.Qemu(around),
         plan.DELETION: deletion.Deletion(around),
     }
-
-
-@contextlib.contextmanager
-def opened(cluster: Any, pool: str) -> Iterator[Any]:
-    """Yield the context of a pool.
-
-    :param cluster: a connection of librados
-    """
-    ioctx = cluster.open_ioctx(pool)
-    # librbd adopts this. Removals otherwise wait for space in a full pool.
-    ioctx.set_osdmap_full_try()
-    try:
-        yield ioctx
-    finally:
-        ioctx.close()
-
-
-def _swept(
-    target: surroundings.Target,
-    ioctx: Any,
-    folder: pathlib.Path,
-    say: Callable[[str], None],
-) -> images.Images:
-    """Return the images of a benchmark, without those of earlier runs."""
-    features = images.default_features(
-        target.cluster.conf_get('rbd_default_features')
-    )
-    own_images = images.Images(
-        *(target.librbd, ioctx, features, target.limit),
-        folder / images.JOURNAL,
-        say,
-    )
-    own_images.sweep()
-    return own_images

@@ -174,7 +174,9 @@ class Guest:
         around = self._around
         librbd = around.target.librbd
         try:
-            with librbd.Image(around.ioctx, image, read_only=True) as disk:
+            with librbd.Image(
+                around.own_images.ioctx, image, read_only=True
+            ) as disk:
                 different = images.differences(disk, wanted)
                 data_pool = around.space.named(disk.data_pool_id())
         except librbd.ImageNotFound:
@@ -201,7 +203,9 @@ class Guest:
         mode = cell.values[plan.CACHE_MODE]
         policy = cell.values[plan.CACHE_POLICY]
         self._number += 1
-        with around.target.librbd.Image(around.ioctx, image) as disk:
+        with around.target.librbd.Image(
+            around.own_images.ioctx, image
+        ) as disk:
             disk.write(job.encode(self._number, cell.work, around.settings), 0)
             disk.metadata_set('conf_rbd_cache_policy', policy)
         place.set_metadata(volume, keys.CACHE_MODE, mode)

@@ -68,7 +68,6 @@ class Path(Protocol):
 class Surroundings:
     """What the paths use.
 
-    :ivar ioctx: context of the pool
     :ivar space: the pools of the run
     :ivar scratch: a folder for files that are removed after the run
     :ivar say: shows a line to the operator
@@ -76,7 +75,6 @@ class Surroundings:
 
     target: Target
     settings: plan.Settings
-    ioctx: Any
     own_images: images.Images
     space: space.Space
     scratch: pathlib.Path

@@ -14,8 +14,6 @@ import testtools
 
 from rbd_volume_tools.bench import commands
 from rbd_volume_tools.bench import images
-from rbd_volume_tools.bench import session
-from tests import feature_bits
 from tests import runs
 from tests import tree
 from tests.functional import ceph
@@ -45,17 +43,15 @@ class BenchImagesTest(testtools.TestCase):
         )
         self.client.connect()
         self.addCleanup(self.client.shutdown)
-        opened = session.opened(self.client, 'volumes')
-        self.ioctx = opened.__enter__()
-        self.addCleanup(opened.__exit__, None, None, None)
         self.said: list[str] = []
-        folder = self.useFixture(fixtures.TempDir()).path
-        journal = pathlib.Path(folder, images.JOURNAL)
-        journal.write_text(f'{_LEFT}\n')
-        self.images = images.Images(
-            *(rbd, self.ioctx, feature_bits.DEFAULT, 2**30, journal),
-            self.said.append,
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / images.JOURNAL).write_text(f'{_LEFT}\n')
+        opened = images.opened(
+            self.client, rbd, 'volumes', 2**30, folder, self.said.append
         )
+        self.images = opened.__enter__()
+        self.addCleanup(opened.__exit__, None, None, None)
+        self.ioctx = self.images.ioctx
 
     def trashed(self) -> list[str]:
         return [each['name'] for each in rbd.RBD().trash_list(self.ioctx)]

@@ -15,17 +15,16 @@ class CompareTest(base.TestCase):
             *samples.thrice(200.0), *samples.thrice(6.0, layout='striped'),
             samples.sample(1.0, cache_mode='unsafe'),
         )  # fmt: skip
-        one, other, new = compare.compare(first, second)
-        self.assertAlmostEqual(2.0, one.ratio or 0, delta=0.01)
-        self.assertIs(False, one.overlaps)
-        self.assertIs(True, other.overlaps)
-        self.assertEqual((None, None), (new.ratio, new.overlaps))
+        one, other, new = compare.rows(first, second)
+        self.assertEqual((101.0, 201.0, 1.99, False), one[1:])
+        self.assertIs(True, other[4])
+        self.assertEqual((None, 1.0, None, None), new[1:])
 
     def test_other_settings_are_refused(self) -> None:
         first, second = samples.measured(), samples.measured()
         second.document = {**second.document, 'settings': {}}
         error = self.assertRaises(
-            errors.OptionError, compare.compare, first, second
+            errors.OptionError, next, compare.rows(first, second)
         )
         self.assertIn('different plans or settings', str(error))
 

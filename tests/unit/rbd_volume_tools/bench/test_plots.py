@@ -5,7 +5,7 @@ import pathlib
 import fixtures
 
 from rbd_volume_tools.bench import plots
-from rbd_volume_tools.bench import report
+from rbd_volume_tools.bench import results
 from tests.unit import base
 from tests.unit.rbd_volume_tools.bench import samples
 
@@ -17,7 +17,7 @@ class PlotsTest(base.TestCase):
             *samples.thrice(100.0),
             *samples.thrice(300.0, cache_mode='writeback'),
         )
-        tables = report.tables(measured)
+        tables = results.tables(measured)
         self.assertEqual({'disks': ['run-0.svg']}, plots.draw(folder, tables))
         text = (folder / 'run-0.svg').read_text()
         self.assertIn('>writeback<', text)

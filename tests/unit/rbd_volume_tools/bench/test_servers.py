@@ -3,15 +3,25 @@
 import base64
 import collections
 from collections.abc import Collection
+import contextlib
+import csv
+import dataclasses
 import gzip
 import json
+import pathlib
 import time
+import types
 from typing import Any
 
 import ddt
+import fixtures
 
+from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import processes
 from rbd_volume_tools.bench import servers
+from rbd_volume_tools.bench import servers_report
+from tests.fakes import fake_librbd
+from tests.fakes import fake_rados
 from tests.unit import base
 
 _FIO = {
@@ -27,7 +37,20 @@ REPETITION = '\n'.join(
           for y in ('write', 'read')),
     )
 )  # fmt: skip
-SETTINGS = servers.Settings(sizes=(1, 2, 3), repetitions=1)
+SETTINGS = servers.Settings(
+    volume_type=None,
+    cache_modes=('none', 'writeback'),
+    striped='striped',
+    beside='lvm',
+    access=('buffered', 'direct'),
+    sizes=(1, 2, 3),
+    repetitions=1,
+    runtime=30,
+    workers=25,
+    file_size=8,
+    dd_small=64,
+    dd_large=256,
+)
 
 
 class Place:
@@ -115,8 +138,7 @@ class ServersTest(base.TestCase):
     def measure(self, mode: str = 'writeback') -> list[servers.Measurement]:
         self.servers.boot()
         variant = servers.Variant('rbd', mode)
-        accesses = (servers.BUFFERED, servers.DIRECT)
-        return list(self.servers.measure(variant, accesses))
+        return list(self.servers.measure(variant))
 
     def test_each_disk_is_measured_alone_and_together(self) -> None:
         measured = self.measure()
@@ -172,3 +194,81 @@ class ServersTest(base.TestCase):
         self.assertEqual([100.5], figures['hdparm_direct'])
         self.assertEqual([5.0], figures['fio_random_write'])
         self.assertAlmostEqual(33.554432, figures['dd_small_read'][0])
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.cluster = fake_rados.Cluster('volumes')
+        client = fake_rados.Rados(self.cluster)
+        client.connect()
+        self.client = client
+        self.librbd: Any = fake_librbd.Librbd(self.cluster)
+        self.place: Any = Place()
+        self.settings = dataclasses.replace(SETTINGS, access=('buffered',))
+
+    def run_servers(self) -> dict[str, str]:
+        opened = self.librbd.Image
+
+        def image(ioctx: Any, name: str, **kwargs: Any) -> Any:
+            if not name.startswith('volume-'):
+                return opened(ioctx, name, **kwargs)
+            volume = name.removeprefix('volume-')
+            disk = types.SimpleNamespace(
+                write=lambda content, at: self.place.write(volume, content)
+            )
+            return contextlib.nullcontext(disk)
+
+        self.librbd.Image = image
+        with images.opened(
+            *(self.client, self.librbd, 'volumes', servers.MARK),
+            *(self.folder, lambda line: None),
+        ) as own:
+            for measured in servers.run(
+                own, self.place, self.settings, self.folder
+            ):
+                paths = servers_report.write(
+                    self.folder, measured, self.settings
+                )
+        return {path.name: path.read_text() for path in paths}
+
+    def test_report_has_published_statements_beside_ratios(self) -> None:
+        written = self.run_servers()
+        rows = list(csv.DictReader(written['published.csv'].splitlines()))
+        by_statement = {x['Statement']: x for x in rows}
+        row = by_statement['direct reads: Ceph "eight times"']
+        self.assertEqual(('8', '1'), (row['Published'], row['Measured']))
+        row = by_statement['writethrough: "little performance gain"']
+        self.assertEqual('-', row['Measured'])
+        figures = list(csv.DictReader(written['servers.csv'].splitlines()))
+        self.assertEqual(4 * 6, len(figures))
+        self.assertEqual('5 ± 0', figures[0]['fio_random_read'])
+        self.assertIn('| repetitions | 1 |', written['servers.md'])
+        self.assertTrue((self.folder / 'servers.svg').exists())
+
+    def test_run_leaves_nothing(self) -> None:
+        self.run_servers()
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual({}, self.place.consoles)
+        self.assertFalse(any(x['exists'] for x in self.place.volumes.values()))
+        self.assertEqual(1, len(set(self.place.names)))
+
+    def test_failed_job_leaves_nothing(self) -> None:
+        self.place.answer = '{}'
+        self.assertRaises(processes.EngineError, self.run_servers)
+        self.assertEqual([], self.cluster.names())
+        self.assertEqual({}, self.place.consoles)
+
+    def test_variants_are_named_by_type_and_mode(self) -> None:
+        settings = dataclasses.replace(
+            SETTINGS, volume_type='rbd', striped=None
+        )
+        self.assertEqual(
+            {
+                'none': 'rbd, none',
+                'writeback': 'rbd, writeback',
+                'beside': 'lvm',
+            },
+            {name: x.label for name, x in settings.variants.items()},
+        )

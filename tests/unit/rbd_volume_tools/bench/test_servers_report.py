@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
+
 from rbd_volume_tools.bench import servers
 from rbd_volume_tools.bench import servers_report
 from tests.unit import base
+from tests.unit.rbd_volume_tools.bench import test_servers
 
 
 def _measurement(
@@ -19,15 +22,18 @@ class ServersReportTest(base.TestCase):
         self.assertEqual(21.0, spread.mean if spread else None)
 
     def test_ratios_are_those_of_variants_and_scenarios(self) -> None:
+        plain = 'rbd, none'
         measured = [
-            _measurement(1, 9.0),
+            _measurement(1, 9.0, plain),
             _measurement(1, 19.0, 'lvm'),
-            _measurement(1, 4.0, scenario='together'),
+            _measurement(1, 4.0, plain, scenario='together'),
         ]
-        labels = servers_report.Labels(plain='rbd', beside='lvm')
+        settings = dataclasses.replace(
+            test_servers.SETTINGS, volume_type='rbd', cache_modes=['none']
+        )
         ratios = {
             str(row[0]): row[2]
-            for row in servers_report.published(measured, labels)
+            for row in servers_report.published(measured, settings)
         }
         self.assertEqual('0.5', ratios['direct reads: Ceph "eight times"'])
         self.assertEqual(

@@ -47,7 +47,6 @@ class PathTestCase(base.TestCase):
         self.around = surroundings.Surroundings(
             surroundings.Target(client, librbd, conf, 'me', 'volumes', 2**30),
             plan.Settings(1, 2, 1, 2**20),
-            ioctx,
             images.Images(
                 librbd,
                 ioctx,
