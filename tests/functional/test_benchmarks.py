@@ -29,8 +29,6 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-# Measurements, for minutes; the page shows what they print.
-@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class BenchmarksTest(base.TestCase):
     timeout = 600
@@ -105,6 +103,7 @@ class BenchmarksTest(base.TestCase):
         )
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
 
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(
         ('download', 'bench-source-0', signal.SIGINT),
         ('download', 'bench-source-0', signal.SIGTERM),

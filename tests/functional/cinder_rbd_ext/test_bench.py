@@ -33,7 +33,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# The cloud part runs a benchmark, and the unit tests its steps.
+# Continuous integration runs a plan, a limit and an interruption.
 @runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class BenchTest(testtools.TestCase):
@@ -92,6 +92,7 @@ class BenchTest(testtools.TestCase):
             self.assertGreater(float(row['Median']), 0)
         return measured
 
+    @runs.tags()
     def test_cern_plan_is_compared_with_its_report(self) -> None:
         words = self.select(
             *('workload=16K write', 'workload=4K write one by one'),
@@ -141,6 +142,7 @@ class BenchTest(testtools.TestCase):
         self.finish(self.start('ceph-2022', *words))
         self.measured(2)
 
+    @runs.tags()
     def test_object_map_deletes_faster(self) -> None:
         words = self.select('size=20G', 'features=with object map')
         words += self.select('features=without object map')
@@ -156,6 +158,7 @@ class BenchTest(testtools.TestCase):
             self.assertIsNone(child.poll())
             time.sleep(0.05)
 
+    @runs.tags()
     @ddt.data(signal.SIGINT, signal.SIGTERM)
     def test_signal_removes_images_of_the_run(
         self, number: signal.Signals
@@ -210,6 +213,7 @@ class BenchTest(testtools.TestCase):
         measured = self.measured(len(loads))
         self.assertEqual(before, measured.samples[: len(before)])
 
+    @runs.tags()
     def test_limit_prevents_writing(self) -> None:
         child = self.start('cern-2013', '--image-size', '65M')
         shown, _ = child.communicate(timeout=_PATIENCE)

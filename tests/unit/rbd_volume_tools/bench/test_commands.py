@@ -20,6 +20,7 @@ from rbd_volume_tools.bench import commands
 from rbd_volume_tools.bench import facts
 from rbd_volume_tools.bench import matrix
 from rbd_volume_tools.bench import plan
+from rbd_volume_tools.bench import report
 from rbd_volume_tools.bench import results
 from rbd_volume_tools.bench import session
 from tests.fakes import fake_librbd
@@ -115,7 +116,7 @@ class CommandsTest(CommandTestCase):
         results.save(self.folder, samples.measured(samples.sample(1.0)))
         status, text = self.run_command('report', str(self.folder))
         self.assertEqual(0, status, text)
-        self.assertTrue((self.folder / 'report.md').exists())
+        self.assertTrue((self.folder / report.REPORT).exists())
 
 
 class MeasurableTest(base.TestCase):
@@ -238,7 +239,7 @@ class BenchRunTest(CommandTestCase):
         status, text = self.run_plan()
         self.assertEqual(1, status)
         self.assertIn(expected, text)
-        self.assertTrue((self.folder / 'report.md').exists())
+        self.assertTrue((self.folder / report.REPORT).exists())
 
     def test_folder_of_another_run_is_refused(self) -> None:
         with results.locked(self.folder):
@@ -250,7 +251,7 @@ class BenchRunTest(CommandTestCase):
     def test_no_report_without_measurements(self) -> None:
         self.measure.side_effect = KeyboardInterrupt
         self.assertEqual(1, self.run_plan()[0])
-        self.assertFalse((self.folder / 'report.md').exists())
+        self.assertFalse((self.folder / report.REPORT).exists())
 
     def test_failed_connection_names_the_monitors(self) -> None:
         conf = self.folder / 'ceph.conf'

@@ -54,14 +54,6 @@ class ImagesTest(base.TestCase):
             self.assertEqual(8, image.stripe_count())
         self.assertEqual([], self.cluster.names())
 
-    def test_image_of_an_interrupted_run_is_removed(self) -> None:
-        def interrupt() -> None:
-            with self.images.created(2**30, 0, {}):
-                raise KeyboardInterrupt
-
-        self.assertRaises(KeyboardInterrupt, interrupt)
-        self.assertEqual([], self.cluster.names())
-
     def test_images_over_the_limit_are_refused(self) -> None:
         with self.images.created(2**30, 2**19, {}):
             created = self.images.created(2**30, 2**19 + 1, {})
@@ -162,25 +154,6 @@ class ImagesTest(base.TestCase):
         error = self.assertRaises(processes.EngineError, created.__enter__)
         self.assertIn(f'image {images.PREFIX}', str(error))
 
-    def test_pool_that_moves_images_to_the_trash(self) -> None:
-        pool = self.cluster.pools['volumes']
-        pool.config['rbd_move_to_trash_on_remove'] = 'true'
-        self.make('volume-1')
-        self.librbd.RBD().remove(self.ioctx, 'volume-1')
-        with self.images.created(2**30, 0, {}):
-            pass
-        (kept,) = pool.trash.values()
-        self.assertEqual('volume-1', kept.name)
-
-    def test_sweep_of_the_trash(self) -> None:
-        pool = self.cluster.pools['volumes']
-        pool.config['rbd_move_to_trash_on_remove'] = 'true'
-        self.make(_LEFT)
-        self.librbd.RBD().remove(self.ioctx, _LEFT)
-        self.images.sweep()
-        self.assertEqual({}, pool.trash)
-        self.assertIn(_LEFT, self.said[0])
-
     def test_trash_that_the_binding_cannot_read(self) -> None:
         listed = mock.patch.object(
             fake_librbd.RBD, 'trash_list', autospec=True
@@ -189,18 +162,6 @@ class ImagesTest(base.TestCase):
         with listed as trash_list:
             trash_list.side_effect = IndexError
             self.assertEqual([_LEFT], self.images.left())
-
-    def test_full_pool_without_trash_directory(self) -> None:
-        self.make(_LEFT)
-        self.cluster.pools['volumes'].is_full = True
-        self.assertFalse(self.images.remove(_LEFT))
-
-    def test_full_pool_allows_removal(self) -> None:
-        pool = self.cluster.pools['volumes']
-        self.assertEqual(pool.number, self.images.prepare())
-        pool.is_full = True
-        self.make(_LEFT)
-        self.assertTrue(self.images.remove(_LEFT))
 
     @ddt.data(
         ({}, []),
@@ -241,28 +202,6 @@ class ImagesTest(base.TestCase):
         )
         with self.librbd.Image(self.ioctx, 'volume-2') as image:
             self.assertEqual([], images.differences(image, keys))
-
-    def test_other_images(self) -> None:
-        self.make('volume-1')
-        self.assertRaises(ValueError, self.images.remove, 'volume-1')
-        self.assertEqual(['volume-1'], self.cluster.names())
-
-    @ddt.data(
-        ({}, {}),
-        ({'rbd:object_size': '1M'}, {'order': 20}),
-        (
-            {'rbd:object_map': 'false'},
-            {'features': feature_bits.DEFAULT & ~feature_bits.MAP},
-        ),
-        ({'rbd:object_map': 'true'}, {'features': feature_bits.DEFAULT}),
-        ({'rbd:features': 'layering'}, {'features': feature_bits.LAYERING}),
-    )
-    @ddt.unpack
-    def test_arguments_of_librbd_follow_the_keys(
-        self, keys: Any, expected: Any
-    ) -> None:
-        arguments = images.arguments(keys, feature_bits.DEFAULT)
-        self.assertEqual(expected, arguments)
 
     @ddt.data(
         str(feature_bits.DEFAULT),

@@ -66,10 +66,12 @@ class ResultsTest(untrusted.TestCase):
             results.Spread(2.5, 2.5, 0.5**0.5, 2.0, 3.0, 2), spread
         )
 
-    def resumed(self, text: str, pool: str = 'volumes') -> results.Results:
+    def resumed(
+        self, text: str, fsid: str = 'cluster', pool: str = 'volumes'
+    ) -> results.Results:
         results.save(self.folder, self.measured)
         parsed = samples.from_text(text)
-        return results.resumed(self.folder, parsed, 'cluster', pool)
+        return results.resumed(self.folder, parsed, fsid, pool)
 
     def test_run_continues_with_newer_texts(self) -> None:
         text = samples.PLAN.replace('A plan', 'Another title')
@@ -78,12 +80,11 @@ class ResultsTest(untrusted.TestCase):
         self.assertEqual('Another title', continued.plan.title)
 
     def test_other_measurements_are_not_continued(self) -> None:
-        for text, pool in (
-            (samples.PLAN.replace('runtime: 1', 'runtime: 2'), 'volumes'),
-            (samples.PLAN.replace('size: 4K', 'size: 8K'), 'volumes'),
-            (samples.PLAN, 'others'),
+        for other in (
+            (samples.PLAN.replace('runtime: 1', 'runtime: 2'),),
+            (samples.PLAN.replace('size: 4K', 'size: 8K'),),
+            (samples.PLAN, 'another'),
+            (samples.PLAN, 'cluster', 'others'),
         ):
-            error = self.assertRaises(
-                errors.OptionError, self.resumed, text, pool
-            )
+            error = self.assertRaises(errors.OptionError, self.resumed, *other)
             self.assertIn('--output', str(error))

@@ -92,7 +92,11 @@ class SessionTest(base.TestCase):
 
     def test_session_measures_each_cell_and_removes_images(self) -> None:
         self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
+        # The options of the measured programs, not of the connection.
+        changed = {**vars(self.target), 'options': {'a': '0'}}
+        self.target = surroundings.Target(**changed)
         measured = self.run_plan()
+        self.assertEqual({'a': '0', 'b': '1'}, measured.environment['options'])
         self.assertEqual(28, len(measured.done()))
         self.assertEqual(
             {'overrides': {'conf_rbd_cache': 'false'}},
@@ -107,13 +111,6 @@ class SessionTest(base.TestCase):
         fills = [x for x in self.fio.call_args_list if '--rw=write' in x[0][0]]
         fills = [x for x in fills if '--name=fill' in x[0][0]]
         self.assertEqual(4, len(fills))
-
-    def test_options_of_the_client(self) -> None:
-        """The connection has others."""
-        changed = {**vars(self.target), 'options': {'a': '0'}}
-        self.target = surroundings.Target(**changed)
-        measured = self.run_plan('run=deletion')
-        self.assertEqual({'a': '0', 'b': '1'}, measured.environment['options'])
 
     def test_failed_measurement(self) -> None:
         failing = processes.EngineError('QEMU aborts')
@@ -144,26 +141,6 @@ class SessionTest(base.TestCase):
         self.assertIn('size=4000000000G', cell)
         self.assertIn('image cinder-rbd-ext-bench-', error)
         self.assertIn('size=4000000000G', self.said[0])
-
-    def test_invalid_layout(self) -> None:
-        """A plan in Python can have one; the parser refuses it."""
-        run = self.plan.runs[0]
-        layouts = {'wrong': {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'}}
-        changed = dataclasses.replace(run, layouts={**run.layouts, **layouts})
-        self.plan = dataclasses.replace(self.plan, runs=(changed,))
-        measured = self.run_plan('cache_mode=none')
-        self.assertEqual(8, len(measured.done()))
-        errors_found = {x.error for x in measured.samples if x.error}
-        self.assertIn('not a factor of the object size', errors_found.pop())
-
-    def test_failing_librbd(self) -> None:
-        self.figures.side_effect = [
-            fake_images.OSError('no answer'),
-            *[_FIGURES] * 5,
-        ]
-        measured = self.run_plan('layout=stock', 'workload=small')
-        self.assertEqual(5, len(measured.done()))
-        self.assertEqual([], self.cluster.names())
 
     def test_image_that_is_not_closed(self) -> None:
         @contextlib.contextmanager
@@ -219,60 +196,6 @@ class SessionTest(base.TestCase):
         error = self.assertRaises(errors.OptionError, self.run_plan)
         self.assertRegex(str(error), '--pool.*refused')
 
-    def test_images_that_exist_now(self) -> None:
-        running = session.Session(self.target, self.plan, self.folder)
-        self.assertEqual([], running.not_removed)
-        shown: list[list[str]] = []
-        cells = matrix.cells(self.plan)[:1]
-
-        def figures(reports: Any) -> fio.Figures:
-            shown.append(running.not_removed)
-            return _FIGURES
-
-        self.figures.side_effect = figures
-        running.run(cells, watched=0)
-        self.assertRegex(shown[0][0], 'Not removed: volumes/cinder-rbd-ext-')
-        self.assertEqual([], running.not_removed)
-
-    def test_names_of_files(self) -> None:
-        """They differ although only their special characters differ."""
-        run = self.plan.runs[0]
-        works = tuple(
-            dataclasses.replace(run.workloads[0], name=name + '\xe9' * 50)
-            for name in ('a b', 'a-b')
-        )
-        layouts: dict[str, plan.Keys] = {'x' * 60: {}}
-        changed = dataclasses.replace(
-            run, name='r' * 60, workloads=works, layouts=layouts,
-            features={'y' * 60: {}},
-        )  # fmt: skip
-        self.plan = dataclasses.replace(self.plan, runs=(changed,))
-        measured = self.run_plan('cache_mode=none')
-        names = {
-            results.raw_name(x.repetition, x.cell) for x in measured.samples
-        }
-        self.assertEqual(4, len(names))
-        self.assertLess(max(map(len, names)), 200)
-
-    def test_interrupted_and_continued(self) -> None:
-        self.figures.side_effect = [_FIGURES, _FIGURES, KeyboardInterrupt]
-        words = ('layout=striped',)
-        self.assertRaises(KeyboardInterrupt, self.run_plan, *words)
-        self.assertEqual([], self.cluster.names())
-        self.assertEqual(2, len(results.load(self.folder).samples))
-        self.figures.side_effect = None
-        self.figures.reset_mock()
-        self.assertEqual(12, len(self.run_plan(*words).done()))
-        self.assertEqual(10, self.figures.call_count)
-
-    def test_limit_is_checked_before_the_first_measurement(self) -> None:
-        self.target = surroundings.Target(
-            **{**vars(self.target), 'limit': 2**30 - 1}
-        )
-        error = self.assertRaises(errors.OptionError, self.run_plan)
-        self.assertIn('--limit', str(error))
-        self.assertFalse(self.fio.called)
-
     def test_pool_that_is_too_small(self) -> None:
         self.free.return_value = 2**31 - 1
         error = self.assertRaises(errors.OptionError, self.run_plan)
@@ -307,18 +230,6 @@ class SessionTest(base.TestCase):
         again = self.run_plan('run=deletion')
         self.assertEqual('small', again.environment['guest']['flavor'])
 
-    def test_server_that_exists_now(self) -> None:
-        fake = self.use_guest()
-        shown: list[list[str]] = []
-
-        def answer(number: int) -> str:
-            shown.append(self.session.not_removed)
-            return fake_cloud.results(number)
-
-        fake.answer = answer
-        self.run_plan('run=disks', 'cache_mode=none')
-        self.assertIn('A server and volumes', shown[0][-1])
-
     def test_guest_without_server(self) -> None:
         fake = self.use_guest()
         fake.status = 'ERROR'
@@ -328,12 +239,3 @@ class SessionTest(base.TestCase):
         # The other run is measured.
         self.assertEqual(4, len(measured.done()))
         self.assertEqual([], self.cluster.names())
-
-    def test_results_of_another_cluster(self) -> None:
-        measured = self.run_plan('run=deletion')
-        self.assertEqual('volumes', measured.pool)
-        self.assertEqual(self.plan, measured.plan)
-        measured.fsid = 'another'
-        results.save(self.folder, measured)
-        error = self.assertRaises(errors.OptionError, self.run_plan)
-        self.assertIn('another cluster', str(error))

@@ -15,12 +15,6 @@ class SurroundingsTest(base.PathTestCase):
         conf = pathlib.Path(env['CEPH_CONF']).read_text()
         self.assertIn('rbd_cache = false', conf)
 
-    def test_time_of_fio_and_folder_of_its_output(self) -> None:
-        figures = self.around.run_fio(['--name=x'], {}, self.raw())
-        self.assertEqual(base.FIGURES, figures)
-        self.assertEqual(3, self.fio.call_args[0][3])
-        self.assertTrue(self.raw().parent.is_dir())
-
     def test_written_configuration_includes_the_original(self) -> None:
         conf = self.folder / 'east.conf'
         conf.write_text('[global]\nfsid = 1\n[client.me]\nrbd_cache = true')
