@@ -168,7 +168,12 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         body['id']: body.get('volume_id') or ''
         for body in _pages(cinder, 'backups')
     }
-    pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
+    reports = {
+        pool['name']: pool['capabilities']
+        for pool in _get(cinder, '/scheduler-stats/get_pools?detail=True')[
+            'pools'
+        ]
+    }
     by_image = {each.image_id: each for each in volumes(cinder)}
     snapshots = set()
     available: dict[str, list[str]] = {}
@@ -181,25 +186,35 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         images[image.id] = pools_of_image(_urls(image), cluster, image.id)
         if image.status in _INCOMPLETE:
             incomplete[image.id] = image.status
-    servers = frozenset(server.id for server in _servers(cloud.compute))
+    backends, elsewhere = {}, set()
+    for name, report in reports.items():
+        place = _place(report)
+        # Another cluster may have a pool of the same name.
+        if place and place[0] == cluster:
+            backends[name] = place[1]
+        elif place or report.get('storage_protocol') not in (None, 'ceph'):
+            elsewhere.add(name)
     return Records(
         by_image,
         frozenset(snapshots),
         frozenset(backups),
-        dict(_backends(pools, cluster)),
+        backends,
         frozenset(images),
-        servers,
-        dict(_types(cinder)),
-        _cloud_id(pools),
+        frozenset(server.id for server in _servers(cloud.compute)),
+        {
+            body['name']: body.get('extra_specs') or {}
+            for body in _pages(cinder, 'volume_types', answers.TYPES)
+        },
+        _cloud_id(reports.values()),
         frozenset(backups.values()),
         cluster,
         {ident: pools for ident, pools in images.items() if pools},
         frozenset(
-            pool['name']
-            for pool in pools
-            if pool['capabilities'].get(backend_settings.CAPABILITY)
+            name
+            for name, report in reports.items()
+            if report.get(backend_settings.CAPABILITY)
         ),
-        frozenset(_elsewhere(pools, cluster)),
+        frozenset(elsewhere),
         incomplete,
         available,
     )
@@ -369,16 +384,9 @@ def of_body(body: Body) -> Volume:
     )
 
 
-def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for body in _pages(cinder, 'volume_types', answers.TYPES):
-        yield body['name'], body.get('extra_specs') or {}
-
-
-def _cloud_id(pools: Iterable[Body]) -> str:
+def _cloud_id(reports: Iterable[Body]) -> str:
     """Return the id of the cloud that the back ends report."""
-    idents = {
-        pool['capabilities'].get(ownership.CLOUD_ID) for pool in pools
-    } - {None}
+    idents = {each.get(ownership.CLOUD_ID) for each in reports} - {None}
     if len(idents) > 1:
         raise ValueError(
             f'The back ends of Cinder have different values of rbd_cloud_id: '
@@ -386,29 +394,6 @@ def _cloud_id(pools: Iterable[Body]) -> str:
             'cinder.conf.'
         )
     return str(idents.pop()) if idents else ''
-
-
-def _backends(
-    pools: Iterable[Body], cluster: str
-) -> Iterator[tuple[str, str]]:
-    """Yield Cinder's pools on a cluster and the Ceph pools of their images.
-
-    Another cluster may have a pool of the same name.
-    """
-    for pool in pools:
-        if place := _place(pool['capabilities']):
-            fsid, rbd_pool = place
-            if fsid == cluster:
-                yield pool['name'], rbd_pool
-
-
-def _elsewhere(pools: Iterable[Body], cluster: str) -> Iterator[str]:
-    for pool in pools:
-        report = pool['capabilities']
-        place = _place(report)
-        protocol = report.get('storage_protocol')
-        if place[0] != cluster if place else protocol not in (None, 'ceph'):
-            yield pool['name']
 
 
 def clusters(pools: Iterable[Body]) -> frozenset[str]:

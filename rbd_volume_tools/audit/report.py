@@ -76,19 +76,13 @@ class Report:
         """Number of images that were read."""
         return sum(len(each.found) for each in self.scans)
 
+    def volume_of(self, image: images.Image) -> records.Volume | None:
+        """Return the volume with the ID in the name of an image, if known."""
+        return _volume_of(image, self.known)
+
     def type_of(self, image: images.Image) -> str:
         """Return the name of the volume type of an image; empty if unknown."""
         return _type_of(image, self.known)
-
-    def project_of(self, image: images.Image) -> str:
-        """Return the ID of the project of a volume's image, or empty."""
-        volume = _volume_of(image, self.known)
-        return volume.project if volume else ''
-
-    def volume_id_of(self, image: images.Image) -> str:
-        """Return the ID of the volume of an image; empty if it has none."""
-        volume = _volume_of(image, self.known)
-        return volume.ident if volume else ''
 
     def as_json(self) -> Iterator[str]:
         """Yield the report as JSON, in parts; sizes are in bytes.
@@ -102,7 +96,7 @@ class Report:
         separator = ''
         for each in self.scans:
             for image in each.found:
-                volume = _volume_of(image, self.known)
+                volume = self.volume_of(image)
                 yield f'{separator}{json.dumps(_plain_image(image, volume))}'
                 separator = ',\n'
         yield '\n]\n}\n'

@@ -41,7 +41,6 @@ def run(
         data without a header
     :param objects_per_second: limit of the listing; None for no limit
     :raises rados.Error: if the cluster does not answer
-    :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
     """
     taken = datetime.datetime.now(datetime.timezone.utc)
     began = time.monotonic()

@@ -10,10 +10,10 @@ from concurrent import futures
 import contextlib
 import dataclasses
 import errno
+import itertools
 import json
 import logging
 import queue
-import threading
 from typing import Any
 import weakref
 
@@ -32,6 +32,9 @@ WORKERS = 8
 
 # Number of images for which a further process is worth its start.
 _SHARE = 16
+
+# Number of images whose futures are in memory at a time.
+_BATCH = 1000
 
 Progress = Callable[[int, int], None]
 
@@ -119,11 +122,6 @@ class Cluster:
         self._options = {_CONNECT_TIMEOUT: str(CONNECT_SECONDS)}
         if timeout is not None:
             self._options = dict.fromkeys(_TIMEOUTS, str(timeout))
-        self._cancelled = threading.Event()
-
-    def cancel(self) -> None:
-        """Cancel a running scan, which then raises :class:`Cancelled`."""
-        self._cancelled.set()
 
     def scan(
         self,
@@ -142,11 +140,8 @@ class Cluster:
         :returns: a scan without images if the Ceph user may not list them
         :raises rados.Error: if the pool cannot be read
         :raises NoPool: if the pool does not exist
-        :raises Cancelled: after :meth:`cancel`
         """
         forbidden: dict[str, str] = {}
-        if self._cancelled.is_set():
-            raise Cancelled
         with self.connected(pool) as (connection, ioctx):
             try:
                 listed = sorted(filter(wanted, self._names(ioctx)))
@@ -247,10 +242,7 @@ class Cluster:
         with_usage: bool,
         forbidden: dict[str, str],
     ) -> tuple[list[images.Image], dict[str, str]]:
-        """Return the images that could be read, and why others could not.
-
-        :raises Cancelled: if the scan was cancelled
-        """
+        """Return the images that could be read, and why others could not."""
         readable: list[images.Image] = []
         failed: dict[str, str] = {}
         how = {'with_usage': with_usage, 'blocklist': self.blocklist()}
@@ -258,8 +250,6 @@ class Cluster:
         idle: queue.SimpleQueue[reading.Reader] = queue.SimpleQueue()
 
         def read(name: str) -> images.Image | Exception:
-            if self._cancelled.is_set():
-                raise Cancelled
             reader = idle.get()
             try:
                 return reader.read(pool, name, **how)
@@ -275,7 +265,14 @@ class Cluster:
             executor = stack.enter_context(futures.ThreadPoolExecutor(count))
             # The executor waits for its threads, even after Ctrl-C.
             stack.callback(executor.shutdown, cancel_futures=True)
-            answers = zip(names, executor.map(read, names), strict=True)
+            batches = (
+                names[first : first + _BATCH]
+                for first in range(0, len(names), _BATCH)
+            )
+            answers = itertools.chain.from_iterable(
+                zip(batch, executor.map(read, batch), strict=True)
+                for batch in batches
+            )
             for done, (name, answer) in enumerate(answers, 1):
                 if isinstance(answer, images.Image):
                     readable.append(answer)
@@ -511,7 +508,3 @@ class NotConnected(Exception):
 
 class NoPool(Exception):
     """A pool does not exist; the text names it and the pools that exist."""
-
-
-class Cancelled(Exception):
-    """The scan was cancelled."""

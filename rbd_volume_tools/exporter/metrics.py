@@ -212,9 +212,11 @@ def _parts(
         yield from _of_usage(audited, type_label)
     if has_images:
         for image in _images(audited):
-            if ident := audited.volume_id_of(image):
-                project = audited.project_of(image)
-                labels = (image.pool, image.name, ident, project)
+            if volume := audited.volume_of(image):
+                labels = (
+                    *(image.pool, image.name),
+                    *(volume.ident, volume.project),
+                )
                 yield Sample(IMAGE_INFO, 1, labels)
 
 
@@ -237,18 +239,23 @@ def _of_usage(audited: report.Report, type_label: _Label) -> _Samples:
     """Yield the bytes of each project; those without a volume have none."""
     sizes: collections.Counter[str] = collections.Counter()
     for image in _images(audited):
-        sizes[audited.project_of(image)] += image.size
+        sizes[_project(audited, image)] += image.size
     project_label = _limited(sizes, MAX_PROJECTS)
     for image in _images(audited):
         labels = (
             image.pool,
             type_label(audited.type_of(image)),
-            project_label(audited.project_of(image)),
+            project_label(_project(audited, image)),
         )
         yield Sample(USAGE_PROVISIONED, image.size, labels)
         yield Sample(USAGE_UNKNOWN, image.used is None, labels)
         if image.used is not None:
             yield Sample(USAGE_USED, image.used, labels)
+
+
+def _project(audited: report.Report, image: images.Image) -> str:
+    volume = audited.volume_of(image)
+    return volume.project if volume else ''
 
 
 def _of_counts(audited: report.Report, type_label: _Label) -> _Samples:

@@ -10,7 +10,6 @@ import time
 
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.audit import run
-from rbd_volume_tools.audit import scan
 from rbd_volume_tools.exporter import metrics
 
 #: Runs an audit that reports its progress.
@@ -30,6 +29,10 @@ class AuditState:
     up: bool = False
     samples: tuple[metrics.Sample, ...] = ()
     succeeded: float | None = None
+
+
+class _Stopped(Exception):
+    """The server ends."""
 
 
 class Refresher:
@@ -95,7 +98,7 @@ class Refresher:
         self._began = self._clock()
         try:
             audited = self._audit(self._check_stopped)
-        except scan.Cancelled:
+        except _Stopped:
             pass
         except Exception as error:
             self._state = dataclasses.replace(self._state, up=False)
@@ -118,4 +121,4 @@ class Refresher:
 
     def _check_stopped(self, pool: str, done: int, total: int) -> None:
         if self._stopped.is_set():
-            raise scan.Cancelled
+            raise _Stopped

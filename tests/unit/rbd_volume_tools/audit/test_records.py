@@ -258,12 +258,11 @@ class RecordsTest(base.TestCase):
 
     def test_cloud_has_one_id(self) -> None:
         reports = [
-            {'capabilities': {ownership.CLOUD_ID: ident}}
-            for ident in (None, 'one', 'one')
+            {ownership.CLOUD_ID: ident} for ident in (None, 'one', 'one')
         ]
         self.assertEqual('one', records._cloud_id(reports))
         self.assertEqual('', records._cloud_id(reports[:1]))
-        reports.append({'capabilities': {ownership.CLOUD_ID: 'two'}})
+        reports.append({ownership.CLOUD_ID: 'two'})
         error = self.assertRaises(ValueError, records._cloud_id, reports)
         self.assertIn('one, two', str(error))
 

@@ -101,10 +101,6 @@ class ScanTest(base.TestCase):
         self.assertIn('namespaces', scanned.forbidden['/'])
         self.assertFalse(scanned.is_forbidden)
 
-    def test_cancelled_scan_ends(self) -> None:
-        self.cluster.cancel()
-        self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
-
     def test_image_whose_id_object_is_lost_is_told_apart(self) -> None:
         self.pool.errors['lost'] = stubs.ImageNotFound('no id')
         self.pool.omaps['rbd_directory'] = {
