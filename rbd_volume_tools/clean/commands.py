@@ -21,7 +21,7 @@ from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import evidence
-from rbd_volume_tools.clean import plans
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
@@ -114,6 +114,35 @@ def _sources(
     )
 
 
+def _approved(items: Iterable[removal.Item]) -> frozenset[str]:
+    """Return the images that the operator listed when the plan was made."""
+    return frozenset(
+        f'{each.pool}/{each.ident}'
+        for each in items
+        if each.proof == leftovers.APPROVED
+    )
+
+
+def approvals(content: str) -> frozenset[str]:
+    """Return the images in a file of approvals: ``<pool>/<id>`` in a line.
+
+    :raises ValueError: for another line
+    """
+    images = set()
+    for number, line in enumerate(content.splitlines(), 1):
+        word = line.partition('#')[0].strip()
+        if not word:
+            continue
+        pool, _, ident = word.partition('/')
+        if not (pool and ident.isalnum()):
+            raise ValueError(
+                f'Line {number} of the approvals: {word!r} is not '
+                '<pool>/<id of an image>.'
+            )
+        images.add(word)
+    return frozenset(images)
+
+
 class PlanRemovals(maintenance.PlanCommand):
     """Examine leftovers that the audit finds, and write a plan to remove them.
 
@@ -140,7 +169,7 @@ class PlanRemovals(maintenance.PlanCommand):
             '--kind',
             metavar='<kind>',
             action='append',
-            choices=sorted(plans.KINDS),
+            choices=sorted(removal.KINDS),
             help='Kind of findings to remove; repeat the option for several '
             'kinds (default: all that can be removed)',
         )
@@ -208,7 +237,7 @@ class PlanRemovals(maintenance.PlanCommand):
     ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
-            approved = plans.approvals(whole_file.read(parsed_args.approve))
+            approved = approvals(whole_file.read(parsed_args.approve))
         # Before the scan, which can take long.
         stored = databases.Databases(
             parsed_args.cinder_config, parsed_args.glance_config
@@ -229,10 +258,10 @@ class PlanRemovals(maintenance.PlanCommand):
             'glance_config': maintenance.absolute(parsed_args.glance_config),
         }
         examined = list(
-            plans.made(
+            removal.planned(
                 audited,
                 _sources(cluster, cloud, options, known, stored, approved),
-                *(parsed_args.kind or plans.KINDS, parsed_args.name),
+                *(parsed_args.kind or removal.KINDS, parsed_args.name),
                 *(selected.idents, parsed_args.limit),
             )
         )
@@ -312,7 +341,7 @@ class ApplyRemovals(maintenance.ApplyCommand):
             databases.Databases(
                 options['cinder_config'], options['glance_config']
             ),
-            plans.approved(work.items),
+            _approved(work.items),
             work.parsed_args.break_stale_locks,
         )
         return [removal.Removal(each, sources) for each in work.items]

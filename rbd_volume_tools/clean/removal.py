@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examines and removes leftovers that the audit finds.
+"""Plans and makes the removal of leftovers that the audit finds.
 
 Each is examined in the same way for a plan and immediately before its removal.
 What differs from the plan by then is refused. What a kill leaves is in
@@ -8,17 +8,28 @@ What differs from the plan by then is refused. What a kill leaves is in
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Container
+from collections.abc import Iterator
 import dataclasses
+import fnmatch
 from typing import Any
 
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import report
 from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.command_line import outcomes
 
 _Way, _Refused = evidence.Way, outcomes.Refused
+KINDS = frozenset(each.code for each in leftovers.TABLE)
+LIMITED = outcomes.Reason(
+    'limit',
+    'the plan already has as many items as --limit allows',
+    'Apply this plan, then make another one.',
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -229,6 +240,65 @@ class Removal:
                     lambda: self._require_in_trash(ioctx),
                 )
         librbd.RBD().trash_remove(ioctx, self.item.ident, False)
+
+
+def planned(
+    audited: report.Report,
+    sources: evidence.Sources,
+    kinds: Container[str] = KINDS,
+    patterns: Collection[str] = (),
+    projects: Collection[str] = (),
+    limit: int = 100,
+) -> Iterator[Removal | outcomes.Outcome]:
+    """Yield the removal of each selected finding, or the reason against it.
+
+    :param kinds: codes of kinds
+    :param patterns: of names, with ``*`` and ``?``; empty for all
+    :param projects: ids; empty for all
+    :param limit: maximum number of removals
+    """
+    by_pool: dict[str, list[findings.Finding]] = {}
+    for each in audited.found:
+        is_named = not patterns or any(
+            fnmatch.fnmatchcase(each.image, pattern) for pattern in patterns
+        )
+        if each.kind.code in kinds and is_named:
+            by_pool.setdefault(each.pool, []).append(each)
+    for pool, chosen in by_pool.items():
+        with sources.cluster.connected(pool) as (_, ioctx):
+            for each in chosen:
+                examined = _examined(each, sources, ioctx)
+                if isinstance(examined, Removal):
+                    if projects and examined.item.project not in projects:
+                        continue
+                    if not limit:
+                        yield examined.outcome.refused(_Refused(LIMITED))
+                        continue
+                    limit -= 1
+                yield examined
+
+
+def _examined(
+    finding: findings.Finding, sources: evidence.Sources, ioctx: Any
+) -> Removal | outcomes.Outcome:
+    about = outcomes.Outcome(
+        *(outcomes.Status.UNCHANGED, finding.pool, finding.image),
+        finding.ident,
+        volume=finding.volume,
+        project=finding.project,
+    )
+    items: list[Item] = []
+
+    def look() -> str:
+        items.append(examine(sources, ioctx, finding.kind, *about.key))
+        return ''
+
+    outcome = changes.attempted(sources.cluster, ioctx, about, look)
+    if items:
+        return Removal(items[0], sources)
+    if outcome.code == leftovers.UNKNOWN.code:
+        return dataclasses.replace(outcome, status=outcomes.Status.UNKNOWN)
+    return outcome
 
 
 def _remove_snapshots(

@@ -35,7 +35,6 @@ from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run as audit
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import evidence
-from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import health
@@ -389,7 +388,7 @@ class CleanTestCase(testtools.TestCase):
             self.cluster, ceph.POOLS, self.services.known, workers=4
         )
         wanted = {'limit': 1000, **wanted}
-        made = plans.made(audited, self.sources(), **wanted)
+        made = removal.planned(audited, self.sources(), **wanted)
         return {
             (
                 f'{each.outcome.pool}/{each.outcome.image}'

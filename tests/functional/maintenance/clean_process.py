@@ -21,7 +21,6 @@ from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run as audit
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import evidence
-from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import journal
@@ -89,7 +88,7 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
     plan = pathlib.Path(folder, 'plan')
     if what == 'plan':
         audited = audit.run(cluster, ['volumes'], lambda: known, workers=2)
-        examined = list(plans.made(audited, sources))
+        examined = list(removal.planned(audited, sources))
         items = [
             each.item for each in examined if isinstance(each, removal.Removal)
         ]

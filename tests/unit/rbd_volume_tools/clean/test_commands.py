@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import datetime
 import json
 import types
@@ -7,16 +8,39 @@ from typing import Any
 import uuid
 
 import fixtures
+import hypothesis
 
+from rbd_volume_tools.clean import commands as clean
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
+from tests.unit import untrusted
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
 from tests.unit.rbd_volume_tools.fleet import commands
 from tests.unit.rbd_volume_tools.fleet import fake_cloud
 
 _ORPHAN = f'volume-{facts.OTHER}'
+
+
+class ApprovalsTest(untrusted.TestCase):
+    def test_approvals_are_pools_with_ids(self) -> None:
+        self.assertEqual(
+            {'volumes/1a', 'images/2b'},
+            clean.approvals('volumes/1a # checked\n\n# nothing\nimages/2b'),
+        )
+        for text in ('1a', 'volumes/', 'volumes/volume-1', 'volumes/*'):
+            error = self.assertRaises(ValueError, clean.approvals, text)
+            self.assertIn('Line 1', str(error))
+
+    @hypothesis.given(untrusted.TEXTS)
+    def test_any_approvals_are_ids_or_refused(self, text: str) -> None:
+        try:
+            approved = clean.approvals(text)
+        except ValueError as error:
+            self.assertIn('of the approvals', str(error))
+            return
+        self.assertTrue(all(each.count('/') == 1 for each in approved))
 
 
 class CleanTest(commands.CommandTestCase):
@@ -154,6 +178,23 @@ class CleanTest(commands.CommandTestCase):
         self.apply('--break-stale-locks')
         (change, *_) = self.removed.call_args.args
         self.assertTrue(change.sources.breaks_locks)
+
+    def test_approval_of_a_plan_counts_when_it_is_applied(self) -> None:
+        self.plan()
+        self.apply()
+        (change, *_) = self.removed.call_args.args
+        self.assertEqual(frozenset(), change.sources.approved)
+        self.examined.side_effect = lambda *args: dataclasses.replace(
+            self.item(*args), proof=leftovers.APPROVED
+        )
+        self.path.unlink()
+        self.journal.unlink()
+        self.plan()
+        self.apply()
+        (change, *_) = self.removed.call_args.args
+        self.assertEqual(
+            {f'volumes/{change.item.ident}'}, change.sources.approved
+        )
 
     def test_database_is_checked_before_the_scan(self) -> None:
         path = self.path.with_name('cinder.conf')

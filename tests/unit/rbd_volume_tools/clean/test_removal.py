@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
+import datetime
 from typing import Any
+from unittest import mock
 
 import ddt
 
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import stubs
 from tests.unit.rbd_volume_tools.clean import leftover_case
 
 _NAME, _HOUR = leftover_case.NAME, leftover_case.HOUR
+_ITEM = removal.Item(
+    *('orphan-volume', 'volumes', 'volume-1', 'abc', 2**30, '2026-01-01'),
+    *(('one', 'two'), '', 'a proof', 'project'),
+)
 _MOVED = [(_NAME, 172800)]
 
 
@@ -105,3 +115,98 @@ class RemovalTest(leftover_case.LeftoverTestCase):
         name = f'{leftover_case.LIVE}@{leftover_case.CLONE}'
         self.apply(self.item(findings.CLONE_SNAPSHOT, name))
         self.assertEqual([], self.image.snapshots)
+
+
+class PlannedTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.sources: Any = mock.Mock(cluster=mock.MagicMock())
+        cluster = self.sources.cluster
+        cluster.librbd = stubs.Pool()
+        cluster.librados.Error = KeyError
+        cluster.connected.return_value.__enter__.return_value = (None, None)
+        for module, name, function in (
+            (removal, 'examine', self.examined),
+            (
+                *(objects, 'is_gone'),
+                lambda rados, ioctx, pool, name, ident: name == 'gone',
+            ),
+        ):
+            patch = mock.patch.object(
+                module, name, autospec=True, side_effect=function
+            )
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def examined(
+        self,
+        sources: evidence.Sources,
+        ioctx: Any,
+        kind: findings.Kind,
+        pool: str,
+        image: str,
+        ident: str,
+    ) -> removal.Item:
+        if image == 'unknown':
+            raise outcomes.Refused(leftovers.UNKNOWN)
+        if image == 'forbidden':
+            raise stubs.PermissionError('may not read its clones')
+        if image in ('gone', 'incomplete'):
+            raise stubs.ImageNotFound('no such parent')
+        if image == 'unanswered':
+            raise outcomes.NotAnswered('The database')
+        if image == 'not text':
+            raise UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
+        return dataclasses.replace(_ITEM, image=image, project=f'of {image}')
+
+    def made(self, *images: str, **wanted: Any) -> list[tuple[str, str]]:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        audited = report.Report(
+            *(now, 0, ()),
+            tuple(
+                findings.Finding(findings.ORPHAN_VOLUME, 'volumes', image)
+                for image in images
+            ),
+            (),
+        )
+        return [
+            (
+                ('item', each.item.image)
+                if isinstance(each, removal.Removal)
+                else (each.status.value, each.image)
+            )
+            for each in removal.planned(audited, self.sources, **wanted)
+        ]
+
+    def test_each_leftover_has_its_result_and_none_ends_the_plan(self) -> None:
+        self.assertEqual(
+            [
+                ('owner unknown', 'unknown'),
+                ('failed', 'forbidden'),
+                ('failed', 'unanswered'),
+                ('failed', 'not text'),
+                ('unchanged', 'gone'),
+                ('failed', 'incomplete'),
+                ('item', 'one'),
+            ],
+            self.made(
+                *('unknown', 'forbidden', 'unanswered', 'not text'),
+                *('gone', 'incomplete', 'one'),
+            ),
+        )
+
+    def test_filters_narrow_the_plan(self) -> None:
+        self.assertEqual(
+            [('item', 'a1')], self.made('a1', 'b1', patterns=('a*',))
+        )
+        self.assertEqual(
+            [('item', 'b1')],
+            self.made('a1', 'b1', projects=frozenset({'of b1'})),
+        )
+        self.assertEqual(
+            [], self.made('a1', kinds=frozenset({'orphan-image'}))
+        )
+        self.assertEqual(
+            [('item', 'a1'), ('refused', 'b1')],
+            self.made('a1', 'b1', limit=1),
+        )
