@@ -8,10 +8,10 @@ import pathlib
 from typing import Any
 
 from rbd_volume_options import sizes
-from rbd_volume_tools.audit import command_options as audit_options
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import run
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import progress
@@ -48,7 +48,7 @@ class Audit(exit_status.StatusLister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        audit_options.add(parser)
+        run.add_options(parser)
         parser.add_argument(
             '--counts',
             action='store_true',
@@ -101,7 +101,7 @@ class Audit(exit_status.StatusLister):
         if parsed_args.output:
             whole_file.check(parsed_args.output)
         with progress.shown(self.app.stderr) as show:
-            audited = audit_options.audited(
+            audited = run.of_options(
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
         if parsed_args.output:

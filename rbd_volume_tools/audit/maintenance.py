@@ -20,9 +20,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import sizes
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import changes as run
-from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import ceph_arguments
-from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
@@ -302,22 +300,6 @@ def add_bytes_option(parser: argparse.ArgumentParser) -> None:
         help='Maximum provisioned size of images and snapshots that are '
         'looked at in a second, such as 500G (default: no limit)',
     )
-
-
-def require_volumes(
-    stored: databases.Databases, config_file: str, known: records.Records
-) -> None:
-    """Check that a database is that of the cloud.
-
-    :param config_file: cinder.conf with the connection to the database
-    :raises ValueError: if it does not have a volume of the cloud
-    """
-    for ident in sorted(known.volumes)[:1]:
-        if not any(not row.is_deleted for row in stored.volumes(ident)):
-            raise ValueError(
-                f'The database of {config_file} does not have volume {ident} '
-                'of this cloud. Give the cinder.conf of this cloud.'
-            )
 
 
 def say(text: str) -> None:

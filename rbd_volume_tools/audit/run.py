@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An audit, from the scan of the pools to the report."""
+"""An audit, from the options of a command to the report."""
 
+import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
 import functools
 import time
+from typing import Any
 
+from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.audit import rules
 from rbd_volume_tools.audit import scan
+from rbd_volume_tools.command_line import ceph_arguments
 
 #: Called with a pool, its number of images read so far, and the total.
 Progress = Callable[[str, int, int], None]
@@ -75,6 +80,66 @@ def run(
     confirmed = list(_confirmed(cluster, scans, suspected))
     return report.make(
         taken, time.monotonic() - began, scans, confirmed, known
+    )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a parser."""
+    ceph_arguments.add(parser)
+    parser.add_argument(
+        '--pool',
+        metavar='<pool>',
+        action='append',
+        help='Ceph pool to audit; repeat the option for several pools '
+        '(default: all pools with the application rbd)',
+    )
+    parser.add_argument(
+        '--no-cloud',
+        action='store_true',
+        help='Audit Ceph without the records of Cinder, Glance and Nova, '
+        'which are required to find orphans and volumes without an image',
+    )
+    parser.add_argument(
+        '--workers',
+        metavar='<number>',
+        type=maintenance.number_from(1, most=64, kind=int),
+        default=scan.WORKERS,
+        help='Number of connections that read images (default: %(default)s)',
+    )
+
+
+def of_options(
+    shell: Any,
+    parsed_args: argparse.Namespace,
+    progress: Progress = lambda pool, done, total: None,
+    timeout: int | None = None,
+    with_usage: bool = False,
+) -> report.Report:
+    """Run an audit.
+
+    :param shell: the application, which connects to the cloud
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
+    :param with_usage: whether to read the used space of images
+    :raises RuntimeError: if Ceph's libraries for Python are not installed
+    """
+    # Before the scan, which can take long.
+    cloud = None if parsed_args.no_cloud else shell.administrator()
+    cluster = ceph_cluster.connected(parsed_args, timeout)
+
+    def read_records() -> records.Records | None:
+        if cloud is None:
+            return None
+        return records.of_cloud(cloud, cluster.fsid())
+
+    return run(
+        cluster,
+        parsed_args.pool,
+        read_records,
+        progress,
+        parsed_args.workers,
+        with_usage,
+        getattr(parsed_args, 'objects', False),
+        getattr(parsed_args, 'objects_per_second', None),
     )
 
 

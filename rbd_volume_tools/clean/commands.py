@@ -81,25 +81,26 @@ def _sources(
     :param options: those of the plan
     :raises ValueError: if a database is that of another cloud, or may be
     """
-    for config_file, shown, what in (
-        (options['cinder_config'], known.volumes, 'volume'),
-        (options['glance_config'], known.images, 'image in Glance'),
+    for config_file, what, idents, rows_of in (
+        (options['cinder_config'], 'volume', known.volumes, stored.volumes),
+        (
+            *(options['glance_config'], 'image', known.images),
+            lambda ident: [stored.image(ident)],
+        ),
     ):
-        if config_file and not shown:
+        if not config_file:
+            continue
+        if not idents:
             raise ValueError(
                 f'The cloud has no {what} by which the database of '
                 f'{config_file} can be recognized as its own. Create one, or '
                 'leave out the file.'
             )
-    if cinder_config := options['cinder_config']:
-        maintenance.require_volumes(stored, cinder_config, known)
-    glance_config = options['glance_config']
-    for ident in sorted(known.images or ())[:1] if glance_config else ():
-        row = stored.image(ident)
-        if row is None or row.is_deleted:
+        rows = rows_of(min(idents))
+        if all(row is None or row.is_deleted for row in rows):
             raise ValueError(
-                f'The database of {glance_config} does not have image {ident} '
-                'of this cloud. Give the glance-api.conf of this cloud.'
+                f'The database of {config_file} does not have {what} '
+                f'{min(idents)} of this cloud. Give the file of this cloud.'
             )
     return evidence.Sources(
         *(cluster, known, records.CloudNow(cloud), stored),

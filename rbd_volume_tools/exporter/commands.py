@@ -3,7 +3,6 @@
 """``cinder-rbd-ext exporter``: the audit as metrics for Prometheus."""
 
 import argparse
-import faulthandler
 import functools
 import importlib
 import os
@@ -11,8 +10,8 @@ import pathlib
 import signal
 from typing import Any
 
-from rbd_volume_tools.audit import command_options as audit_options
 from rbd_volume_tools.audit import maintenance
+from rbd_volume_tools.audit import run
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import whole_file
@@ -21,9 +20,6 @@ from rbd_volume_tools.exporter import refresher
 
 # Imported here, because it needs the library of Prometheus.
 _EXPOSITION = 'rbd_volume_tools.exporter.exposition'
-
-# Seconds to wait for an audit that was cancelled.
-_PATIENCE = 10.0
 
 # Signals that end the server.
 _SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
@@ -40,7 +36,7 @@ class Exporter(exit_status.StatusCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        audit_options.add(parser)
+        run.add_options(parser)
         parser.add_argument(
             '--textfile',
             metavar='<file>',
@@ -101,12 +97,11 @@ class Exporter(exit_status.StatusCommand):
                 f'{error}. Install prometheus-client.'
             ) from error
         refreshed = refresher.Refresher(
-            lambda progress: audit_options.audited(
+            lambda: run.of_options(
                 self.app,
                 parsed_args,
-                progress,
-                parsed_args.ceph_timeout,
-                parsed_args.usage,
+                timeout=parsed_args.ceph_timeout,
+                with_usage=parsed_args.usage,
             ),
             parsed_args.interval,
             self._report,
@@ -142,12 +137,12 @@ class Exporter(exit_status.StatusCommand):
         refreshed: refresher.Refresher,
         parsed_args: argparse.Namespace,
     ) -> None:
-        # There is no signal handler, because it could run while its thread
-        # holds a lock that the handler needs. Instead, the signals are blocked
-        # in all threads, which inherit the mask, and sigwait receives them.
+        # There is no signal handler, because Python runs one between two calls
+        # of librados only. Instead, the signals are blocked in all threads,
+        # which inherit the mask, and sigwait receives them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
-            server, thread = exposition.serve(
+            server, _ = exposition.serve(
                 parsed_args.address, parsed_args.port, lambda: refreshed.state
             )
         except OSError as error:
@@ -160,14 +155,6 @@ class Exporter(exit_status.StatusCommand):
         )
         refreshed.start()
         signal.sigwait(_SIGNALS)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        # If the shutdown hangs, the traceback in the log shows the place.
-        faulthandler.dump_traceback_later(_PATIENCE + 10, exit=True)
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        if not refreshed.stop(_PATIENCE):
-            self._print('The audit did not end; it is abandoned.')
         # A normal exit would wait for the threads of the audit and close its
         # connections. After operations that timed out, librbd and librados may
         # never return from these calls.

@@ -9,11 +9,7 @@ import threading
 import time
 
 from rbd_volume_tools.audit import report
-from rbd_volume_tools.audit import run
 from rbd_volume_tools.exporter import metrics
-
-#: Runs an audit that reports its progress.
-Audit = Callable[[run.Progress], report.Report]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,10 +27,6 @@ class AuditState:
     succeeded: float | None = None
 
 
-class _Stopped(Exception):
-    """The server ends."""
-
-
 class Refresher:
     """Repeats an audit in the background.
 
@@ -47,7 +39,7 @@ class Refresher:
 
     def __init__(
         self,
-        audit: Audit,
+        audit: Callable[[], report.Report],
         interval: float,
         report_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.time,
@@ -62,31 +54,20 @@ class Refresher:
         self._clock = clock
         self._state = AuditState()
         self._began: float | None = None
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._repeat, name='audit', daemon=True
-        )
 
     def start(self) -> None:
-        """Start the thread; its first audit begins at once."""
-        self._thread.start()
+        """Start the thread, which ends with the process.
 
-    def stop(self, timeout: float | None = None) -> bool:
-        """Stop the thread and its current audit.
-
-        :returns: False if the thread did not end in time; librbd can wait
-            forever after operations that timed out
+        An audit changes nothing, and librbd may wait forever for a cluster
+        that is down.
         """
-        self._stopped.set()
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        threading.Thread(target=self._repeat, daemon=True).start()
 
     @property
     def state(self) -> AuditState:
         """The current state.
 
-        An audit that has not ended after two intervals counts as failed:
-        librbd may wait for a cluster that is down.
+        An audit that has not ended after two intervals counts as failed.
         """
         state, began = self._state, self._began
         if began is not None and self._clock() - began > 2 * self._interval:
@@ -97,9 +78,7 @@ class Refresher:
         """Run one audit. A failure is reported, not raised."""
         self._began = self._clock()
         try:
-            audited = self._audit(self._check_stopped)
-        except _Stopped:
-            pass
+            audited = self._audit()
         except Exception as error:
             self._state = dataclasses.replace(self._state, up=False)
             self._report_failure(error)
@@ -113,12 +92,8 @@ class Refresher:
             self._began = None
 
     def _repeat(self) -> None:
-        while not self._stopped.is_set():
+        while True:
             began = time.monotonic()
             self.refresh()
             passed = time.monotonic() - began
-            self._stopped.wait(max(0.0, self._interval - passed))
-
-    def _check_stopped(self, pool: str, done: int, total: int) -> None:
-        if self._stopped.is_set():
-            raise _Stopped
+            time.sleep(max(0.0, self._interval - passed))

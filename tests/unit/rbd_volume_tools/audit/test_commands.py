@@ -1,62 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from importlib import metadata
-import io
 import json
 import pathlib
 from typing import Any
-from unittest import mock
 
 import ddt
 import fixtures
 
-from rbd_volume_tools import shell
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import images
-from rbd_volume_tools.audit import records
-from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
+from tests.unit.rbd_volume_tools.fleet import commands
 
 
 @ddt.ddt
-class AuditTest(base.TestCase):
+class AuditTest(commands.CommandTestCase):
     """Tests of the ``cinder-rbd-ext audit`` command."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
-        self.known = facts.known(facts.volume())
-        cluster = stubs.cluster(self.pool)
-        self.connected = self._patch(
-            ceph_cluster, 'connected', return_value=cluster
-        )
-        self._patch(records, 'of_cloud', side_effect=lambda *args: self.known)
-        self._patch(shell.Shell, 'cloud')
-        self._patch(metadata, 'version', return_value='1')
-        self.out, self.err = io.StringIO(), io.StringIO()
-        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
-        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
-
-    def _patch(self, owner: Any, name: str, **kwargs: Any) -> Any:
-        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
-        self.addCleanup(patch.stop)
-        return patch.start()
-
     def audit(self, *arguments: str) -> int:
-        return shell.main(['audit', *arguments])
+        self.out.truncate(0)
+        self.out.seek(0)
+        return self.run_plain('audit', *arguments)
 
-    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+    def found(self, *arguments: str) -> list[dict[str, Any]]:
         self.audit(*arguments, '-f', 'json')
-        rows: list[dict[str, Any]] = json.loads(self.out.getvalue())
-        return rows
-
-    def test_rows_show_findings(self) -> None:
-        (row,) = self.rows()
-        self.assertEqual('configuration-override', row['Kind'])
-        self.assertEqual(f'volume-{facts.IDENT}', row['Image'])
-        self.assertEqual('rbd_cache = false', row['Detail'])
-        self.assertIn('1 images in 1 pools, 1 findings', self.err.getvalue())
+        return self.rows()
 
     def test_cluster_that_the_cloud_does_not_use_is_told(self) -> None:
         """Neither a ghost nor an image in another pool can be found there."""
@@ -82,7 +50,7 @@ class AuditTest(base.TestCase):
         self,
     ) -> None:
         self.pool.forbidden = stubs.PermissionError('listing')
-        (row,) = self.rows('--no-cloud')
+        (row,) = self.found('--no-cloud')
         self.assertEqual('not-readable', row['Kind'])
         self.assertIn('client.me may not list', row['Detail'])
         self.assertIn('not readable: volumes\n', self.err.getvalue())
@@ -95,30 +63,26 @@ class AuditTest(base.TestCase):
 
     def test_no_cloud(self) -> None:
         self.known = facts.known()
-        self.assertEqual(2, len(self.rows()))
-        self.out.truncate(0)
-        self.out.seek(0)
-        self.assertEqual(1, len(self.rows('--no-cloud')))
+        self.assertEqual(2, len(self.found()))
+        self.assertEqual(1, len(self.found('--no-cloud')))
 
     def test_kind_selects_findings(self) -> None:
-        self.assertEqual([], self.rows('--kind', 'orphan-volume'))
+        self.assertEqual([], self.found('--kind', 'orphan-volume'))
         self.assertEqual(3, self.audit('--kind', 'none-such'))
 
     def test_counts_are_shown_in_words(self) -> None:
-        (row,) = self.rows('--counts')
+        (row,) = self.found('--counts')
         self.assertEqual(
             ('volumes', 'volume', 'type', 'none', 1, 2**23),
             tuple(row.values()),
         )
-        self.out.truncate(0)
         self.audit('--counts')
         self.assertIn('8 MiB', self.out.getvalue())
 
     def test_used_space(self) -> None:
-        self._patch(images, 'used_bytes', return_value=2**22)
-        (row,) = self.rows('--counts', '--used')
+        self.replace(images, 'used_bytes', return_value=2**22)
+        (row,) = self.found('--counts', '--used')
         self.assertEqual(2**22, row['Used'])
-        self.out.truncate(0)
         self.audit('--counts', '--used')
         self.assertIn('4 MiB', self.out.getvalue())
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import dataclasses
 import datetime
 import time
 from unittest import mock
@@ -8,7 +7,6 @@ from unittest import mock
 import ddt
 import fixtures
 
-from rbd_volume_options import layout
 from rbd_volume_tools.audit import images
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
@@ -18,23 +16,6 @@ from tests.unit.rbd_volume_tools.audit import stubs
 @ddt.ddt
 class ReadTest(base.TestCase):
     """A plain image; the functional tests cover other images."""
-
-    def test_plain_image(self) -> None:
-        pool = stubs.Pool('one')
-        image = images.read(pool, pool, 'volumes', 'one', str)
-        self.assertEqual(images.MapState.NONE, image.map_state)
-        self.assertEqual(2, image.objects)
-        # librbd counts the same: the last period of stripes is incomplete.
-        striped = dataclasses.replace(
-            image,
-            size=2**20 + 1,
-            image_layout=layout.ImageLayout.from_numbers(2**20, 2**16, 8),
-        )
-        self.assertEqual(8, striped.objects)
-        self.assertEqual('', image.parent)
-        self.assertEqual('', image.data_pool)
-        self.assertEqual({'rbd_cache': 'false'}, image.overrides)
-        self.assertIs(False, image.migrating)
 
     @ddt.data('EST5', 'UTC', 'CET-1')
     def test_write_is_no_older_than_it_is_in_any_zone(self, zone: str) -> None:

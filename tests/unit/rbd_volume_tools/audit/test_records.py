@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Sequence
 import json
 import types
 from typing import Any
-from unittest import mock
 
 import requests
 
@@ -14,94 +14,89 @@ from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 
 
+def _rbd(fsid: str, pool: str, **more: Any) -> dict[str, Any]:
+    location = f'ceph:/etc/ceph/ceph.conf:{fsid}:cinder:{pool}'
+    return {'location_info': location, **more}
+
+
+_REPORTS = {
+    'h@rbd#rbd': _rbd('fsid', 'volumes'),
+    # Of our driver, with a data pool.
+    'h@fast#fast': {
+        'location_info': None,
+        'rbd_location_info': _rbd('fsid', 'fast')['location_info'],
+        'rbd_volume_options': True,
+    },
+    # The same name in another cluster.
+    'h@b#b': _rbd('other', 'volumes'),
+    'h@lvm#lvm': {
+        'location_info': 'LVMVolumeDriver:h:vg:thin:0',
+        'storage_protocol': 'iSCSI',
+    },
+    'h@none#none': {'location_info': None, 'storage_protocol': 'ceph'},
+}
+
+
 class _Cinder:
-    """Cinder's lists, in pages of two."""
+    """Cinder's lists, in pages.
 
-    def __init__(self, volumes: list[dict[str, Any]], most: int = 2) -> None:
-        self.volumes = volumes
+    :ivar most: osapi_max_limit
+    """
+
+    def __init__(self, volumes: Sequence[dict[str, Any]], most: int) -> None:
+        one = {'volume_id': 'its volume', 'status': 'available'}
         self.most = most
-        self.paths: list[str] = []
-
-    def get(self, path: str, microversion: str) -> Any:
-        self.paths.append(path)
-        body: dict[str, Any]
-        if path.startswith('/volumes'):
-            marker = path.partition('marker=')[2]
-            idents = [each['id'] for each in self.volumes]
-            start = idents.index(marker) + 1 if marker else 0
-            body = {'volumes': self.volumes[start : start + self.most]}
-            if float(microversion) < 3.61:
-                body['volumes'] = [_plain(each) for each in body['volumes']]
-            if len(body['volumes']) == self.most:
-                body['volumes_links'] = [{'rel': 'next'}]
-        elif path.startswith('/scheduler-stats'):
-            reports = {
-                'h@rbd#rbd': 'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
-                'h@lvm#lvm': 'LVMVolumeDriver:h:vg:thin:0',
-                'h@none#none': None,
-            }
-            protocols = {'h@lvm#lvm': 'iSCSI', 'h@none#none': 'ceph'}
-            body = {
-                'pools': [
-                    {
-                        'name': name,
-                        'capabilities': {
-                            'location_info': where,
-                            'storage_protocol': protocols.get(name),
-                        },
-                    }
-                    for name, where in reports.items()
-                ]
-            }
-            # The same name in another cluster.
-            other = 'ceph:/etc/ceph/b.conf:other:cinder:volumes'
-            body['pools'].append(
-                {'name': 'h@b#b', 'capabilities': {'location_info': other}}
-            )
-            # A back end with a data pool.
-            location = 'ceph:/etc/ceph/ceph.conf:fsid:cinder:fast'
-            body['pools'].append(
+        self.pages: list[str] = []
+        self.lists: dict[str, Any] = {
+            'volumes': volumes,
+            'snapshots': [
+                {**one, 'id': 'made'},
+                {**one, 'id': 'new', 'status': 'creating'},
+            ],
+            'backups': [{**one, 'id': 'backup'}],
+            'types': [
                 {
-                    'name': 'h@fast#fast',
-                    'capabilities': {
-                        'location_info': None,
-                        'rbd_location_info': location,
-                        'rbd_volume_options': True,
-                    },
-                }
-            )
-        elif path.startswith('/types'):
-            # osapi_max_limit is 1.
-            fast = {'name': 'fast', 'extra_specs': {'rbd:features': 'a'}}
-            body = {
-                'volume_types': [{'id': '1', **fast}],
-                'volume_type_links': [{'rel': 'next'}],
-            }
-            if path.endswith('marker=1'):
-                body = {'volume_types': [{'id': '2', 'name': 'hidden'}]}
-        else:
-            kind = path.split('/')[1]
-            one = {'id': f'one of {kind}', 'volume_id': 'its volume'}
-            body = {kind: [{**one, 'status': 'available'}]}
-            if kind == 'snapshots':
-                body[kind].append({**one, 'id': 'new', 'status': 'creating'})
-                del body[kind][self.most :]
-                seen = 'marker=' in path
-                body[kind] = [] if seen else body[kind]
-        return types.SimpleNamespace(
-            json=lambda: body, raise_for_status=lambda: None
-        )
+                    'id': '1',
+                    'name': 'fast',
+                    'extra_specs': {'rbd:features': 'a'},
+                },
+                {'id': '2', 'name': 'hidden'},
+            ],
+        }
+
+    def get(self, path: str, microversion: str) -> requests.Response:
+        """Return a page, or a volume by its ID."""
+        kind = path.split('/')[1].partition('?')[0]
+        if kind == 'scheduler-stats':
+            pools = [
+                {'name': name, 'capabilities': report}
+                for name, report in _REPORTS.items()
+            ]
+            return _response(200, {'pools': pools})
+        listed = self.lists[kind]
+        if kind == 'volumes' and float(microversion) < 3.61:
+            # As earlier microversions show it.
+            listed = [
+                {k: v for k, v in each.items() if k != 'cluster_name'}
+                for each in listed
+            ]
+        if path == f'/volumes/{facts.IDENT}':
+            return _response(200, {'volume': listed[0]})
+        self.pages.append(path)
+        marker = path.partition('marker=')[2]
+        idents = [each['id'] for each in listed]
+        start = idents.index(marker) + 1 if marker else 0
+        key = {'types': 'volume_types'}.get(kind, kind)
+        body = {key: listed[start : start + self.most]}
+        if len(body[key]) == self.most:
+            body[f'{key}_links'] = [{'rel': 'next'}]
+        return _response(200, body)
 
 
-def _plain(volume: dict[str, Any]) -> dict[str, Any]:
-    """As earlier microversions show it."""
-    return {k: v for k, v in volume.items() if k != 'cluster_name'}
-
-
-def _response(status: int) -> requests.Response:
+def _response(status: int, body: Any = None) -> requests.Response:
     made = requests.Response()
     made.status_code = status
-    made._content = b'{}'
+    made._content = json.dumps(body or {}).encode()
     return made
 
 
@@ -142,14 +137,8 @@ def _servers(
 
 
 class RecordsTest(base.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        patch = mock.patch.object(records, '_PAGE', 2)
-        patch.start()
-        self.addCleanup(patch.stop)
-
-    def read(self, *volumes: dict[str, Any]) -> records.Records:
-        self.cinder = _Cinder(list(volumes))
+    def read(self, *volumes: dict[str, Any], most: int = 2) -> records.Records:
+        self.cinder = _Cinder(volumes, most)
         return records.of_cloud(
             types.SimpleNamespace(
                 block_storage=self.cinder,
@@ -159,25 +148,25 @@ class RecordsTest(base.TestCase):
             'fsid',
         )
 
-    def test_pages_and_other_services(self) -> None:
-        volumes: list[dict[str, Any]] = [
-            {'id': str(n), 'status': 'available'} for n in range(5)
-        ]
+    def volume(self, **body: Any) -> records.Volume:
+        """Return a volume as it is read from the list."""
+        body = {'id': facts.IDENT, 'status': 'available', **body}
+        (volume,) = self.read(body).volumes.values()
+        return volume
+
+    def test_lists_of_the_services(self) -> None:
+        volumes = [{'id': str(n), 'status': 'available'} for n in range(5)]
         known = self.read(*volumes)
         self.assertEqual(set('01234'), set(known.volumes))
-        pages = [p for p in self.cinder.paths if p.startswith('/volumes')]
-        self.assertEqual(3, len(pages))
-        self.assertTrue(all('all_tenants=1' in page for page in pages))
-        self.assertEqual({'one of snapshots', 'new'}, known.snapshots)
-        self.assertEqual({'its volume': ['one of snapshots']}, known.available)
+        self.assertEqual({'made', 'new'}, known.snapshots)
+        self.assertEqual({'its volume': ['made']}, known.available)
         self.assertEqual({'2': 'saving'}, known.incomplete)
-        self.assertEqual({'one of backups'}, known.backups)
+        self.assertEqual({'backup'}, known.backups)
+        self.assertEqual({'its volume'}, known.backed_up)
         self.assertEqual(set('012'), known.images)
         self.assertEqual(set('ab'), known.servers)
-        self.assertEqual(
-            {'0': frozenset({'images'}), '2': frozenset({'images'})},
-            known.located,
-        )
+        images = frozenset({'images'})
+        self.assertEqual({'0': images, '2': images}, known.located)
         self.assertEqual({'h@fast#fast'}, known.marking)
         self.assertEqual({'h@lvm#lvm', 'h@b#b'}, known.elsewhere)
         self.assertEqual(
@@ -186,6 +175,11 @@ class RecordsTest(base.TestCase):
         self.assertEqual(
             {'fast': {'rbd:features': 'a'}, 'hidden': {}}, known.types
         )
+        pages = [x for x in self.cinder.pages if x.startswith('/volumes')]
+        self.assertEqual(3, len(pages))
+        self.assertTrue(all('all_tenants=1' in page for page in pages))
+        # osapi_max_limit may be any number.
+        self.assertEqual(known, self.read(*volumes, most=1))
 
     def test_only_a_url_of_this_cluster_locates_an_image(self) -> None:
         for url, pools in (
@@ -199,14 +193,6 @@ class RecordsTest(base.TestCase):
             self.assertEqual(
                 pools, records.pools_of_image([url], 'fsid', '1'), url
             )
-
-    def test_limit_of_cinder(self) -> None:
-        """osapi_max_limit may be smaller than a page."""
-        volumes = [{'id': str(n), 'status': 'available'} for n in range(3)]
-        with mock.patch.object(records, '_PAGE', 1000):
-            cinder = _Cinder(volumes, most=1)
-            idents = [each.ident for each in records.volumes(cinder)]
-        self.assertEqual(['0', '1', '2'], idents)
 
     def test_has_record(self) -> None:
         requested: list[str] = []
@@ -240,21 +226,23 @@ class RecordsTest(base.TestCase):
         self.assertRaises(requests.HTTPError, now.has_record, owner, '1')
 
     def test_deleted_server_is_that_with_the_id(self) -> None:
-        def body(ident: str, status: str) -> Any:
+        for ident, status, is_known in (
+            ('1', 'DELETED', True),
+            ('2', 'DELETED', False),
+            ('1', 'ACTIVE', False),
+        ):
             server = {
                 'id': ident,
                 'status': status,
                 'updated': '2026-01-02T03:04:05Z',
             }
-            made = _response(200)
-            made._content = json.dumps({'servers': [server]}).encode()
-            compute = types.SimpleNamespace(get=lambda path: made)
-            cloud = types.SimpleNamespace(compute=compute)
-            return records.CloudNow(cloud).server_deleted('1')
-
-        self.assertEqual(2026, body('1', 'DELETED').year)
-        self.assertIsNone(body('2', 'DELETED'))
-        self.assertIsNone(body('1', 'ACTIVE'))
+            made = _response(200, {'servers': [server]})
+            compute = types.SimpleNamespace(get=lambda path, made=made: made)
+            now = records.CloudNow(types.SimpleNamespace(compute=compute))
+            deleted = now.server_deleted('1')
+            self.assertEqual(
+                2026 if is_known else 0, getattr(deleted, 'year', 0)
+            )
 
     def test_cloud_has_one_id(self) -> None:
         reports = [
@@ -267,54 +255,36 @@ class RecordsTest(base.TestCase):
         self.assertIn('one, two', str(error))
 
     def test_volume_is_read_from_the_api(self) -> None:
-        body = {
-            'id': facts.IDENT,
-            'status': 'in-use',
-            'multiattach': True,
-            'migration_status': 'migrating',
-            'os-vol-mig-status-attr:name_id': facts.OTHER,
-            'os-rbd-volume-options:object_size': 2**20,
-            'os-rbd-volume-options:data_pool': None,
-            'metadata': {'rbd:object_map': 'true'},
-        }
-        (volume,) = self.read(body).volumes.values()
-        self.assertEqual(f'volume-{facts.OTHER}', volume.image_name)
-        self.assertEqual(
-            {'os-rbd-volume-options:object_size': 2**20}, volume.made
+        made = {'os-rbd-volume-options:object_size': 2**20}
+        metadata = {'rbd:object_map': 'true'}
+        volume = self.volume(
+            status='in-use',
+            multiattach=True,
+            migration_status='migrating',
+            metadata=metadata,
+            **made,
+            **{
+                'os-vol-mig-status-attr:name_id': facts.OTHER,
+                'os-rbd-volume-options:data_pool': None,
+            },
         )
-        self.assertTrue(volume.multiattach)
-        self.assertTrue(volume.migrating)
-        self.assertEqual({'rbd:object_map': 'true'}, volume.metadata)
+        self.assertEqual(f'volume-{facts.OTHER}', volume.image_name)
+        self.assertEqual((made, metadata), (volume.made, volume.metadata))
+        self.assertTrue(volume.multiattach and volume.migrating)
+        for status in (None, 'none', 'success', 'error'):
+            ended = self.volume(status='error', migration_status=status)
+            self.assertFalse(ended.migrating or ended.must_have_image)
 
     def test_volume_of_a_cluster_is_in_the_pool_of_the_cluster(self) -> None:
         """The scheduler names the pools of a cluster by it."""
-        body = {
-            'id': facts.IDENT,
-            'status': 'available',
-            'os-vol-host-attr:host': 'h@fast#fast',
-            'cluster_name': 'c@fast#fast',
-        }
-        (volume,) = self.read(body).volumes.values()
-        self.assertEqual('c@fast#fast', volume.pool)
-
-        def get(path: str, microversion: str) -> Any:
-            made = _response(200)
-            old = float(microversion) < 3.61
-            volume = _plain(body) if old else body
-            made._content = json.dumps({'volume': volume}).encode()
-            return made
-
-        storage = types.SimpleNamespace(get=get)
-        now = records.CloudNow(types.SimpleNamespace(block_storage=storage))
-        shown = now.volume(facts.IDENT)
-        self.assertEqual('c@fast#fast', shown and shown.pool)
-        body['cluster_name'] = ''
-        (volume,) = self.read(body).volumes.values()
-        self.assertEqual('h@fast#fast', volume.pool)
-
-    def test_migration_that_ended(self) -> None:
-        for status in (None, 'none', 'success', 'error'):
-            body = {'id': '1', 'status': 'error', 'migration_status': status}
-            (volume,) = self.read(body).volumes.values()
-            self.assertFalse(volume.migrating)
-            self.assertFalse(volume.must_have_image)
+        host = {'os-vol-host-attr:host': 'h@fast#fast'}
+        for cluster, pool in (
+            ('c@fast#fast', 'c@fast#fast'),
+            ('', 'h@fast#fast'),
+        ):
+            volume = self.volume(cluster_name=cluster, **host)
+            self.assertEqual(pool, volume.pool)
+            now = records.CloudNow(
+                types.SimpleNamespace(block_storage=self.cinder)
+            )
+            self.assertEqual(volume, now.volume(facts.IDENT))

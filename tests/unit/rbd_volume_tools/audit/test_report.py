@@ -20,7 +20,9 @@ class ReportTest(base.TestCase):
             facts.image(map_state=images.MapState.NONE),
             facts.image('other'),
         )
-        known = facts.known(facts.volume())
+        known = facts.known(
+            facts.volume(made={definitions.ATTRIBUTE_SECTOR_SIZE: '4096'})
+        )
         return report.make(_TAKEN, 1.5, [pool], reported, known)
 
     def test_worst_first(self) -> None:
@@ -56,21 +58,6 @@ class ReportTest(base.TestCase):
             ],
         )
 
-    def test_report_without_images_is_json(self) -> None:
-        made = report.make(_TAKEN, 1.5, [facts.pool()], (), None)
-        self.assertEqual([], json.loads(''.join(made.as_json()))['images'])
-
-    def test_report_has_the_sector_size_of_each_volume(self) -> None:
-        made = {definitions.ATTRIBUTE_SECTOR_SIZE: '4096'}
-        pool = facts.pool(facts.image(), facts.image('other'))
-        known = facts.known(facts.volume(made=made))
-        audited = report.make(_TAKEN, 1.5, [pool], (), known)
-        plain = json.loads(''.join(audited.as_json()))['images']
-        self.assertEqual(
-            [(facts.IDENT, '4096'), ('', None)],
-            [(each['volume'], each['sector_size']) for each in plain],
-        )
-
     def test_report_is_json(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
         plain = json.loads(''.join(self.make(finding).as_json()))
@@ -78,6 +65,16 @@ class ReportTest(base.TestCase):
         self.assertEqual('2026-01-02T00:00:00+00:00', plain['taken'])
         self.assertEqual('error', plain['findings'][0]['severity'])
         self.assertEqual(
-            [0, 256, 0],
-            [each['objects_to_visit_on_deletion'] for each in plain['images']],
+            [
+                (facts.IDENT, '4096', 0),
+                (facts.IDENT, '4096', 256),
+                ('', None, 0),
+            ],
+            [
+                (
+                    *(each['volume'], each['sector_size']),
+                    each['objects_to_visit_on_deletion'],
+                )
+                for each in plain['images']
+            ],
         )

@@ -22,13 +22,6 @@ class RunTest(base.TestCase):
         reported = run.run(self.cluster, ['volumes'], lambda: known).found
         return [each.kind.code for each in reported]
 
-    def test_orphans_need_records_of_the_cloud(self) -> None:
-        self.assertEqual(
-            ['orphan-volume', 'configuration-override'],
-            self.kinds(facts.known()),
-        )
-        self.assertEqual(['configuration-override'], self.kinds(None))
-
     def test_pool_that_is_named_twice_is_audited_once(self) -> None:
         pools = ['volumes', 'volumes']
         audited = run.run(self.cluster, pools, facts.known)
@@ -155,13 +148,3 @@ class RunTest(base.TestCase):
 
         reported = run.run(self.cluster, ['volumes'], read_records).found
         self.assertEqual((), reported)
-
-    def test_progress_of_each_pool(self) -> None:
-        seen = set[tuple[str, int, int]]()
-        run.run(
-            self.cluster,
-            ['volumes', 'images'],
-            lambda: None,
-            lambda *at: seen.add(at),
-        )
-        self.assertLessEqual({('volumes', 1, 1), ('images', 1, 1)}, seen)

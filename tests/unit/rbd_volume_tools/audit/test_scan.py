@@ -6,7 +6,6 @@ from unittest import mock
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import reading
-from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import leftovers
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import stubs
@@ -21,27 +20,11 @@ class ScanTest(base.TestCase):
         checked.__enter__()
         self.addCleanup(checked.__exit__, None, None, None)
 
-    def test_names_in_order(self) -> None:
-        pool = self.cluster.scan('volumes', workers=2)
-        self.assertEqual(
-            ['one', 'three', 'two'], [each.name for each in pool.found]
-        )
-        self.assertEqual({}, pool.unreadable)
-
     def test_full_cluster_rejects_changes_instead_of_blocking_them(
         self,
     ) -> None:
         with self.cluster.connected('volumes'):
             self.assertTrue(self.pool.is_full_try)
-
-    def test_image_that_cannot_be_opened(self) -> None:
-        self.pool.errors['half'] = stubs.ImageNotFound('no header')
-        self.pool.objects['rbd_id.half'] = ownership.encoded('abc')
-        pool = self.cluster.scan('volumes')
-        (broken,) = pool.unreadable.values()
-        self.assertEqual('no header', broken.why)
-        self.assertIs(findings.HALF_REMOVED, broken.kind)
-        self.assertEqual(3, len(pool.found))
 
     def test_image_that_was_removed_meanwhile(self) -> None:
         # It is in the first list only, and cannot be opened.
@@ -79,17 +62,6 @@ class ScanTest(base.TestCase):
         self.cluster.pools()
         self.assertEqual({'client_mount_timeout': '30'}, self.pool.options)
 
-    def test_no_connection(self) -> None:
-        self.pool.refused = True
-        error = self.assertRaises(
-            scan.NotConnected, self.cluster.scan, 'volumes'
-        )
-        self.assertIn('as client.me with ceph.conf: made', str(error))
-
-    def test_pool_that_fails_to_list_images_ends_the_scan(self) -> None:
-        self.pool.forbidden = stubs.Error('other')
-        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
-
     def test_namespaces_that_may_not_be_read_are_named(self) -> None:
         with mock.patch.object(
             self.pool,
@@ -100,16 +72,6 @@ class ScanTest(base.TestCase):
             scanned = self.cluster.scan('volumes')
         self.assertIn('namespaces', scanned.forbidden['/'])
         self.assertFalse(scanned.is_forbidden)
-
-    def test_image_whose_id_object_is_lost_is_told_apart(self) -> None:
-        self.pool.errors['lost'] = stubs.ImageNotFound('no id')
-        self.pool.omaps['rbd_directory'] = {
-            'name_lost': ownership.encoded('abc')
-        }
-        self.pool.objects['rbd_header.abc'] = b''
-        (broken,) = self.cluster.scan('volumes').unreadable.values()
-        self.assertIs(findings.ID_LOST, broken.kind)
-        self.assertEqual('abc', broken.ident)
 
     def test_complete_image_that_cannot_be_opened_is_told_apart(self) -> None:
         """This host lacks a feature, or the parent of the image is lost."""

@@ -13,6 +13,7 @@ import hypothesis
 from rbd_volume_tools.clean import commands as clean
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
+from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import outcomes
 from tests.unit import untrusted
 from tests.unit.rbd_volume_tools.audit import facts
@@ -207,13 +208,24 @@ class CleanTest(commands.CommandTestCase):
     def test_database_that_may_be_that_of_another_cloud_is_refused(
         self,
     ) -> None:
+        for name, rows in (('volumes', []), ('image', None)):
+            self.replace(databases.Databases, name, return_value=rows)
         path = self.path.with_name('service.conf')
         path.write_text('[database]\nconnection = sqlite://\n')
-        self.known = facts.known()
-        for service, what in (('cinder', 'volume'), ('glance', 'image')):
-            status = self.plan(f'--{service}-config', str(path))
-            self.assertEqual(3, status)
-            self.assertIn(f'has no {what}', self.err.getvalue())
+        for known, message in (
+            (facts.known(), 'The cloud has no'),
+            # A volume and an image that the databases do not have.
+            (
+                facts.known(facts.volume(), images=frozenset({facts.OTHER})),
+                'does not have',
+            ),
+        ):
+            self.known = known
+            for service, what in (('cinder', 'volume'), ('glance', 'image')):
+                self.err.truncate(0)
+                words = (f'--{service}-config', str(path))
+                self.assertEqual(3, self.plan(*words))
+                self.assertIn(f'{message} {what}', self.err.getvalue())
         self.assertFalse(self.path.exists())
 
     def test_line_that_a_person_deletes_stays(self) -> None:

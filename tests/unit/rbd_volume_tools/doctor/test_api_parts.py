@@ -22,6 +22,16 @@ def _pool(name: str, **capabilities: object) -> dict[str, object]:
     return {'name': name, 'capabilities': capabilities}
 
 
+_OF_TENANTS = _pool(
+    'h@a#a',
+    storage_protocol='ceph',
+    **{
+        backend_settings.CAPABILITY: True,
+        'rbd_tenant_options': [keys.LIMITS[1].limit],
+    },
+)
+
+
 class ApiPartsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -31,9 +41,37 @@ class ApiPartsTest(base.TestCase):
         for status in ('starting', 'migrating', 'completing'):
             self.answer(f'{_MIGRATING}{status}', volumes=[])
         self.answer(_TYPES, volume_types=[])
+        self.answer(_POOLS, pools=[])
 
     def answer(self, path: str, **body: object) -> None:
         self.cinder.answers[path] = body
+
+    def types(self, **specs: dict[str, str]) -> None:
+        """Have volume types with these extra specs; the name is the ID."""
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {'id': name, 'name': name, 'extra_specs': each}
+                for name, each in specs.items()
+            ],
+        )
+
+    def specs(self, consumer: str, *types: str, name: str = 'a') -> None:
+        """Have QoS specs that are associated with volume types."""
+        one = {'id': name, 'name': name, 'consumer': consumer}
+        body = self.cinder.answers.setdefault('/qos-specs', {'qos_specs': []})
+        others = [x for x in body['qos_specs'] if x['id'] != name]
+        body['qos_specs'] = [*others, one]
+        self.answer(
+            f'/qos-specs/{name}/associations',
+            qos_associations=[{'id': each} for each in types],
+        )
+
+    def checked(self, *nodes: str) -> list[findings.Finding]:
+        return list(api_parts.check(self.cinder, nodes))
+
+    def problems(self, *nodes: str) -> list[tuple[str, _S]]:
+        return hosts.problems(self.checked(*nodes))
 
     def test_ceph_pool_without_our_driver_is_reported(self) -> None:
         ours = {backend_settings.CAPABILITY: True}
@@ -45,59 +83,30 @@ class ApiPartsTest(base.TestCase):
                 _pool('h@c#c', storage_protocol='iSCSI'),
             ],
         )
-        checked = list(api_parts.check(self.cinder))
+        checked = self.checked()
         self.assertEqual(6, len(checked))
         self.assertEqual(
             [('running back end h@b#b', _S.WARNING)], hosts.problems(checked)
         )
 
     def test_type_with_keys_and_qos_specs_is_named(self) -> None:
-        self.answer(_POOLS, pools=[])
-        names = {'1': 'both', '2': 'keys', '3': 'front', '4': 'specs'}
         limited = {keys.LIMITS[0].per_gib: '3'}
-        self.answer(
-            _TYPES,
-            volume_types=[
-                {
-                    'id': i,
-                    'name': n,
-                    'extra_specs': {} if i == '4' else limited,
-                }
-                for i, n in names.items()
-            ],
-        )
-        consumers = {'a': 'back-end', 'b': 'front-end'}
-        self.answer(
-            '/qos-specs',
-            qos_specs=[
-                {'id': ident, 'name': ident, 'consumer': consumer}
-                for ident, consumer in consumers.items()
-            ],
-        )
-        for ident, types in (('a', '14'), ('b', '3')):
-            self.answer(
-                f'/qos-specs/{ident}/associations',
-                qos_associations=[{'id': each} for each in types],
-            )
+        self.types(both=limited, keys=limited, front=limited, specs={})
+        self.specs('back-end', 'both', 'specs')
+        self.specs('front-end', 'front', name='b')
         self.assertEqual(
             [
                 ('limits of volume type both', _S.WARNING),
                 ('limits of volume type front', _S.NOTICE),
             ],
-            hosts.problems(api_parts.check(self.cinder)),
+            self.problems(),
         )
 
     def test_permission_to_replace_qos_specs_is_named(self) -> None:
-        ours = {
-            backend_settings.CAPABILITY: True,
-            'rbd_tenant_options': [keys.LIMITS[1].limit],
-        }
-        self.answer(
-            _POOLS, pools=[_pool('h@a#a', storage_protocol='ceph', **ours)]
-        )
+        self.answer(_POOLS, pools=[_OF_TENANTS])
         specs: dict[str, dict[str, str]] = {
-            'of the type': {keys.TENANT_OPTIONS: 'rbd:limits'},
-            'of the back end': {},
+            'type': {keys.TENANT_OPTIONS: 'rbd:limits'},
+            'back_end': {},
             'none': {keys.TENANT_OPTIONS: 'rbd:cache_mode'},
             'invalid': {keys.TENANT_OPTIONS: 'rbd:turbo'},
             'maximum': {
@@ -105,38 +114,26 @@ class ApiPartsTest(base.TestCase):
                 keys.LIMITS[0].maximum: '9',
             },
         }
-        self.answer(
-            _TYPES,
-            volume_types=[
-                {'id': name, 'name': name, 'extra_specs': own}
-                for name, own in specs.items()
-            ],
-        )
-        for ident, consumer in (('a', 'back-end'), ('b', 'front-end')):
-            self.answer(
-                f'/qos-specs/{ident}/associations',
-                qos_associations=[{'id': name} for name in specs],
-            )
-            one = {'id': ident, 'name': ident, 'consumer': consumer}
-            self.answer('/qos-specs', qos_specs=[one])
-            found = dict(hosts.problems(api_parts.check(self.cinder)))
-            permitted = {
-                f'limits of volume type {name}': _S.WARNING
-                for name in ('of the type', 'of the back end')
-                if ident == 'a'
-            }
+        self.types(**specs)
+        for consumer, permitted in (
+            ('back-end', ['type', 'back_end']),
+            ('front-end', []),
+        ):
+            self.specs(consumer, *specs)
+            found = dict(self.problems())
             found.pop('limits of volume type maximum')
-            self.assertEqual(permitted, found)
+            self.assertEqual(
+                {f'limits of volume type {x}': _S.WARNING for x in permitted},
+                found,
+            )
 
     def test_running_retypes_are_named(self) -> None:
-        self.answer(_POOLS, pools=[])
         self.answer(_RETYPING, volumes=[{'id': 'a'}, {'id': 'b'}])
-        *_, last = api_parts.check(self.cinder)
+        *_, last = self.checked()
         self.assertEqual(_S.NOTICE, last.severity)
         self.assertEqual('2: a, b', last.seen)
 
     def test_migrations_that_have_stopped_are_named(self) -> None:
-        self.answer(_POOLS, pools=[])
         now = datetime.datetime.now(datetime.timezone.utc)
         running = {
             'id': 'running',
@@ -150,16 +147,13 @@ class ApiPartsTest(base.TestCase):
         other = {**old, 'id': 'other', 'migration_status': None}
         self.answer(f'{_MIGRATING}completing', volumes=[stopped, other])
         (finding,) = (
-            each
-            for each in api_parts.check(self.cinder)
-            if 'migration' in each.subject
+            each for each in self.checked() if 'migration' in each.subject
         )
         self.assertEqual(
             (_S.WARNING, '2: old, b'), (finding.severity, finding.seen)
         )
 
     def test_each_service_without_the_extension_is_named(self) -> None:
-        self.answer(_POOLS, pools=[])
         nodes = ('http://node-1/v3/', 'http://node-2/v3')
         for url in ('http://node-1/v3', 'http://internal/v3'):
             self.answer(f'{url}/extensions', extensions=[])
@@ -168,14 +162,13 @@ class ApiPartsTest(base.TestCase):
                 ('running API extension, http://internal/v3', _S.ERROR),
                 ('running API extension, http://node-1/v3', _S.ERROR),
             ],
-            hosts.problems(api_parts.check(self.cinder, nodes)),
+            self.problems(*nodes),
         )
 
     def test_endpoint_that_does_not_answer_is_a_warning(self) -> None:
-        self.answer(_POOLS, pools=[])
         del self.cinder.answers['/extensions']
         self.answer('http://public/v3/extensions', extensions=[])
-        checked = list(api_parts.check(self.cinder))
+        checked = self.checked()
         self.assertEqual(
             [
                 ('running API extension, http://internal/v3', _S.WARNING),
@@ -187,7 +180,6 @@ class ApiPartsTest(base.TestCase):
         self.assertIn('must contain the version', checked[0].remedy)
 
     def test_compression_hint_of_an_encrypted_type_is_a_warning(self) -> None:
-        self.answer(_POOLS, pools=[])
         hint = {'rbd:compression_hint': 'compressible'}
         self.answer(
             _TYPES,
@@ -205,7 +197,7 @@ class ApiPartsTest(base.TestCase):
         self.answer('/types/2/encryption')
         self.assertEqual(
             [('volume type luks', _S.WARNING)],
-            hosts.problems(api_parts.check(self.cinder)),
+            self.problems(),
         )
         self.answer('/types/3/encryption', encryption_id='f')
         self.assertEqual(

@@ -1,43 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from importlib import metadata
-import io
-import json
 import pathlib
-from unittest import mock
 
 import fixtures
 
-from rbd_volume_tools import shell
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.doctor import commands as doctor
 from rbd_volume_tools.doctor import run
-from tests.unit import base
 from tests.unit.rbd_volume_tools.doctor import hosts
+from tests.unit.rbd_volume_tools.fleet import commands
 
 _S = findings.Severity
 
 
-class DoctorTest(base.TestCase):
+class DoctorTest(commands.CommandTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.found = [
             findings.Finding('a', 'seen'),
             findings.Finding('b', '\x1b[1m', _S.NOTICE, 'do'),
         ]
-        for owner, name, returned in (
-            (run, 'check', self.found),
-            (metadata, 'version', '1'),
-        ):
-            patch = mock.patch.object(
-                owner, name, autospec=True, return_value=returned
-            )
-            patch.start()
-            self.addCleanup(patch.stop)
-        self.out, self.err = io.StringIO(), io.StringIO()
-        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
-        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        self.replace(run, 'check', return_value=self.found)
         folder = self.useFixture(fixtures.TempDir()).path
         self.conf = str(hosts.conf(folder, hosts.CINDER))
         none = dict.fromkeys(('cinder', 'glance', 'nova'), f'{folder}/none')
@@ -48,18 +32,16 @@ class DoctorTest(base.TestCase):
         )
 
     def check(self, *words: str) -> int:
-        return shell.main(['doctor', *words])
+        return self.run_plain('doctor', *words)
 
     def test_rows_escape_control_characters(self) -> None:
         words = ('--cinder-config', self.conf, '-f', 'json')
         self.assertEqual(0, self.check(*words))
-        rows = json.loads(self.out.getvalue())
+        rows = self.rows()
         self.assertEqual(['ok', 'notice'], [x['Result'] for x in rows])
         self.assertEqual('\\x1b[1m', rows[1]['Seen'])
-        self.out.truncate(0)
-        self.out.seek(0)
-        self.check(*words, '--problems')
-        self.assertEqual(1, len(json.loads(self.out.getvalue())))
+        self.run_command('doctor', *words[:2], '--problems')
+        self.assertEqual(1, len(self.rows()))
 
     def test_status_follows_worst_finding(self) -> None:
         self.found.append(findings.Finding('c', 'd', _S.WARNING))

@@ -88,13 +88,6 @@ class PoolsTest(base.TestCase):
         self.ceph = Ceph()
         self.clients = pools.Clients(self.ceph, self.ceph)
 
-    def test_object_is_removed(self) -> None:
-        finding, _compression = self.clients.check_pools(_ACCESS)
-        self.assertIsNone(finding.severity)
-        self.assertIn('remove_object', self.ceph.done)
-        self.assertEqual('shutdown', self.ceph.done[-1])
-        self.assertEqual('10', self.ceph.options['rados_osd_op_timeout'])
-
     def test_interrupted_check_leaves_no_object(self) -> None:
         def interrupt(name: str) -> None:
             raise KeyboardInterrupt
@@ -143,18 +136,3 @@ class PoolsTest(base.TestCase):
         access = dataclasses.replace(_ACCESS, pools=('p; reboot',))
         (finding,) = self.clients.check_pools(access)
         self.assertIn("pool set 'p; reboot' allow", finding.remedy)
-
-    def test_options_of_the_client_are_read(self) -> None:
-        values = self.clients.options(_ACCESS)
-        self.assertEqual('0', values['rbd_cache'])
-        self.assertNotIn('ms_client_mode', values)
-        # It would be read as an option of the client.
-        self.assertNotIn('rados_osd_op_timeout', self.ceph.options)
-
-    def test_no_connection(self) -> None:
-        self.ceph.fails['connect'] = errno.EACCES
-        error = self.assertRaises(Error, self.clients.options, _ACCESS)
-        self.assertEqual('shutdown', self.ceph.done[-1])
-        finding = self.clients.connection_failure(_ACCESS, error)
-        self.assertEqual(_S.ERROR, finding.severity)
-        self.assertIn('client.u', finding.subject)

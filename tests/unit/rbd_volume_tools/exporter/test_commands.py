@@ -6,10 +6,8 @@ The functional tests run the server.
 """
 
 import importlib
-from importlib import metadata
 import io
 import os
-import pathlib
 import signal
 import socket
 import subprocess
@@ -17,13 +15,9 @@ import sys
 from unittest import mock
 
 import ddt
-import fixtures
 
-from rbd_volume_tools import shell
-from rbd_volume_tools.audit import ceph_cluster
 from tests import tree
-from tests.unit import base
-from tests.unit.rbd_volume_tools.audit import stubs
+from tests.unit.rbd_volume_tools.fleet import commands
 
 #: Runs the server with an audit that never ends, as after lost operations.
 _STUCK = """
@@ -34,54 +28,28 @@ import sys
 metadata.version = lambda name: '1'
 from tests import checkout_commands
 checkout_commands.find()
-from rbd_volume_tools.audit import command_options as audit_options
+from rbd_volume_tools.audit import run
 from rbd_volume_tools.exporter import commands as exporter
 from rbd_volume_tools import shell
 
-def audited(*arguments):
+def audited(*arguments, **options):
     with futures.ThreadPoolExecutor(1) as executor:
         print('stuck', flush=True)
         executor.submit(threading.Event().wait).result()
 
-audit_options.audited = audited
-exporter._PATIENCE = 0.1
+run.of_options = audited
 sys.exit(shell.main(['exporter', '--no-cloud', '--port', '0']))
 """
 
 
 @ddt.ddt
-class ExporterTest(base.TestCase):
+class ExporterTest(commands.CommandTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.pool = stubs.Pool('somebody')
-        cluster = stubs.cluster(self.pool)
-        for owner, name, returned in (
-            (ceph_cluster, 'connected', cluster),
-            (metadata, 'version', '1'),
-        ):
-            patch = mock.patch.object(
-                owner, name, autospec=True, return_value=returned
-            )
-            patch.start()
-            self.addCleanup(patch.stop)
-        self.err = io.StringIO()
-        self.useFixture(fixtures.MonkeyPatch('sys.stdout', io.StringIO()))
-        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.path = folder / 'rbd.prom'
+        self.path = self.path.with_name('rbd.prom')
 
     def export(self, *words: str) -> int:
-        return shell.main(['exporter', '--no-cloud', *words])
-
-    def test_text_file_holds_metrics(self) -> None:
-        self.assertEqual(0, self.export('--textfile', str(self.path)))
-        text = self.path.read_text()
-        self.assertIn('rbd_audit_up 1.0', text)
-        self.assertIn(
-            'rbd_audit_images{object_map="none",owner="unknown",'
-            'pool="volumes",volume_type=""} 1.0',
-            text,
-        )
+        return self.run_plain('exporter', '--no-cloud', *words)
 
     def test_file_of_a_failure(self) -> None:
         self.pool.refused = True

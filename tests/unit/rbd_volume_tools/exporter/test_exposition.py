@@ -36,10 +36,6 @@ class ExpositionTest(base.TestCase):
         )
         self.assertEqual({'pool': _NAME}, family.samples[0].labels)
 
-    def test_file_without_an_audit(self) -> None:
-        text = exposition.text(refresher.AuditState())
-        self.assertEqual({'rbd_audit_up': 0}, self.parsed(text))
-
     def test_server_has_the_age(self) -> None:
         state = refresher.AuditState(True, (), time.time() - 60)
         registry = exposition.registered(lambda: state, ages=True)
