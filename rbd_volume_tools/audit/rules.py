@@ -66,14 +66,7 @@ def of_pool(
         yield findings.Finding(
             findings.FORBIDDEN, scanned.pool, name, scanned.forbidden[name]
         )
-    for each in scanned.unreadable.values():
-        yield findings.Finding(
-            each.kind,
-            scanned.pool,
-            each.name,
-            each.why,
-            ident=each.ident,
-        )
+    yield from scanned.unreadable.values()
     if scanned.failed:
         yield findings.Finding(
             findings.POOL_FAILED, scanned.pool, '', scanned.failed

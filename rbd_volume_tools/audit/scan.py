@@ -53,20 +53,6 @@ _TIMEOUTS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Broken:
-    """An image that cannot be opened.
-
-    :ivar kind: the kind of its finding
-    :ivar why: librbd's message
-    """
-
-    name: str
-    ident: str
-    kind: findings.Kind
-    why: str
-
-
-@dataclasses.dataclass(frozen=True)
 class PoolScan:
     """The content of a pool.
 
@@ -79,7 +65,7 @@ class PoolScan:
 
     pool: str
     found: tuple[images.Image, ...]
-    unreadable: dict[str, Broken]
+    unreadable: dict[str, findings.Finding]
     trash: tuple[objects.Trashed, ...]
     forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
     namespaces: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -161,7 +147,7 @@ class Cluster:
             }
             trash = tuple(objects.trash(self.librados, ioctx, pool))
             broken = {
-                each.name: each
+                each.image: each
                 for each in self._classified(pool, ioctx, failed, trash)
             }
             namespaces = self._namespaces(connection, pool, forbidden)
@@ -325,7 +311,7 @@ class Cluster:
         ioctx: Any,
         failed: dict[str, str],
         trash: Iterable[objects.Trashed],
-    ) -> Iterator[Broken]:
+    ) -> Iterator[findings.Finding]:
         """Yield the images that cannot be opened, with the reason.
 
         An image that was removed during the scan is not damaged.
@@ -351,7 +337,7 @@ class Cluster:
                     # It was being created.
                     continue
                 kind = findings.UNOPENABLE if stored else findings.ID_LOST
-            yield Broken(name, ident, kind, failed[name])
+            yield findings.Finding(kind, pool, name, failed[name], ident=ident)
 
     def inventory(
         self,

@@ -132,7 +132,7 @@ def targets(
         unreadable += [
             (pool, name, why)
             for name, why in (
-                {x.name: x.why for x in scanned.unreadable.values()}
+                {x.image: x.detail for x in scanned.unreadable.values()}
                 | scanned.forbidden
             ).items()
         ]

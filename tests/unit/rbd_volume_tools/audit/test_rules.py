@@ -230,7 +230,7 @@ class RulesTest(base.TestCase):
         )
 
     def test_what_is_told_of_a_pool(self) -> None:
-        broken = scan.Broken('half', 'abc', findings.ID_LOST, 'why')
+        broken = findings.Finding(findings.ID_LOST, 'volumes', 'half', 'why')
         pool = facts.pool(
             *(facts.image(f'csi-vol-{n}') for n in range(3)),
             namespaces={'tenant': 4},
