@@ -39,10 +39,12 @@ class Command(exit_status.StatusLister):
     :cvar what: what the command changes
     :cvar columns: the attributes of outcomes by the names of their columns
     :cvar needs_ceph: whether it connects to Ceph
+    :ivar least: the lowest exit status, whatever the outcomes
     """
 
     what = 'images'
     needs_ceph = True
+    least = 0
     columns: Mapping[str, str] = {
         'Pool': 'pool',
         'Image': 'image',
@@ -65,7 +67,7 @@ class Command(exit_status.StatusLister):
     ) -> exit_status.Rows:
         """Show a summary and return the rows."""
         ended = list(results)
-        self.status = outcomes.severity(ended, interrupted)
+        self.status = max(outcomes.severity(ended, interrupted), self.least)
         say(summary(ended, self.what))
         return ('Status', *self.columns, 'Seconds'), [
             (

@@ -27,7 +27,6 @@ from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import health
-from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import projects
@@ -287,21 +286,13 @@ class PlanRemovals(maintenance.PlanCommand):
                     f'{parsed_args.ceph_user} may not read it. Name other '
                     'pools with --pool, or another --ceph-user.'
                 )
-        self._is_complete = audited.is_complete
+        if not audited.is_complete:
+            self.least = exit_status.FAILED
         return options, examined
 
     def note(self, items: Sequence[removal.Item]) -> str:
         """Return the provisioned size of all items."""
         return f', {sizes.format_size(sum(x.size for x in items))} provisioned'
-
-    def rows(
-        self, results: Iterable[outcomes.Outcome], interrupted: bool = False
-    ) -> exit_status.Rows:
-        """Show a summary and return the rows."""
-        rows = super().rows(results, interrupted)
-        if not self._is_complete:
-            self.status = exit_status.FAILED
-        return rows
 
 
 class ApplyRemovals(maintenance.ApplyCommand):

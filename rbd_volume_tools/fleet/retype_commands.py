@@ -152,9 +152,9 @@ class PlanRetypes(_Retype, maintenance.PlanCommand):
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
     ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
         service = volume_service.VolumeService(cloud.block_storage)
-        self._sees_all = (
-            bool(parsed_args.volume) or service.is_administrators()
-        )
+        if not parsed_args.volume and not service.is_administrators():
+            maintenance.say(_UNSEEN)
+            self.least = exit_status.ATTENTION
         former = service.type_of(parsed_args.former)
         target = service.type_of(parsed_args.target)
         if former['id'] == target['id']:
@@ -180,16 +180,6 @@ class PlanRetypes(_Retype, maintenance.PlanCommand):
         return dataclasses.asdict(wanted), [
             _planned(wanted, each) for each in volumes
         ]
-
-    def rows(
-        self, results: Iterable[outcomes.Outcome], interrupted: bool = False
-    ) -> exit_status.Rows:
-        """Show a summary and return the rows."""
-        rows = super().rows(results, interrupted)
-        if not self._sees_all:
-            maintenance.say(_UNSEEN)
-            self.status = self.status or exit_status.ATTENTION
-        return rows
 
 
 class ApplyRetypes(_Retype, maintenance.ApplyCommand):

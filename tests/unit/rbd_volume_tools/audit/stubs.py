@@ -50,6 +50,20 @@ class OSError(Error):
 class Image:
     """An image of 8 MiB."""
 
+    _answers: dict[str, Any] = {
+        'features': 1,
+        'flags': 0,
+        'stat': {'size': 2**23, 'obj_size': 2**22},
+        'id': 'abc',
+        'stripe_unit': 2**22,
+        'stripe_count': 1,
+        # Without a zone.
+        'modify_timestamp': datetime.datetime(2026, 1, 2),
+        **dict.fromkeys(('list_children2', 'watchers_list'), ()),
+        'list_lockers': [],
+        **dict.fromkeys(('set_snap_by_id', 'set_snap', 'close')),
+    }
+
     def __init__(self, pool: 'Pool', name: str) -> None:
         self._pool = pool
         if pool.errors.get(name):
@@ -63,30 +77,9 @@ class Image:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
-    def close(self) -> None:
-        """Close the image."""
-
-    def features(self) -> int:
-        return 1
-
-    def flags(self) -> int:
-        return 0
-
-    def stat(self) -> dict[str, int]:
-        return {'size': 2**23, 'obj_size': 2**22}
-
-    def id(self) -> str:
-        return 'abc'
-
-    def stripe_unit(self) -> int:
-        return 2**22
-
-    def stripe_count(self) -> int:
-        return 1
-
-    def modify_timestamp(self) -> datetime.datetime:
-        """Return the time of the last write, without a zone."""
-        return datetime.datetime(2026, 1, 2)
+    def __getattr__(self, name: str) -> Any:
+        answer = self._answers[name]
+        return lambda *args: answer
 
     def parent_info(self) -> None:
         """Raise the error for an image without a parent."""
@@ -97,21 +90,6 @@ class Image:
             {'id': name, 'name': name, 'size': 2**23, 'namespace': 0}
             for name in self._pool.snapshots
         ]
-
-    def set_snap_by_id(self, ident: str) -> None:
-        """Set the image to a snapshot."""
-
-    def set_snap(self, name: None) -> None:
-        """Set the image to its head."""
-
-    def list_children2(self) -> list[dict[str, Any]]:
-        return []
-
-    def watchers_list(self) -> list[dict[str, Any]]:
-        return []
-
-    def list_lockers(self) -> list[Any]:
-        return []
 
     def metadata_list(self) -> list[tuple[str, str]]:
         return list(self._pool.metadata.items())
@@ -158,6 +136,25 @@ class Pool:
         self.options: dict[str, str] = {}
         self.is_full_try = False
 
+    _answers: dict[str, Any] = {
+        'close': None,
+        'list_pools': ['volumes'],
+        'application_list': ['rbd'],
+        'pool_reverse_lookup': 'data',
+        'get_last_version': 1,
+        'get_fsid': 'fsid',
+        'get_pool_id': 1,
+    }
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._answers:
+            raise AttributeError(name)
+        answer = self._answers[name]
+        return lambda *args: answer
+
+    def namespace_list(self, ioctx: Any) -> Iterator[str]:
+        return iter(())
+
     def Rados(self, **kwargs: Any) -> 'Pool':
         self.connections += 1
         self.options = kwargs['conf']
@@ -177,23 +174,11 @@ class Pool:
     def shutdown(self) -> None:
         self.connections -= 1
 
-    def close(self) -> None:
-        """Close the context."""
-
     def open_ioctx(self, pool: str) -> 'Pool':
         return self
 
     def set_osdmap_full_try(self) -> None:
         self.is_full_try = True
-
-    def list_pools(self) -> list[str]:
-        return ['volumes']
-
-    def application_list(self) -> list[str]:
-        return ['rbd']
-
-    def pool_reverse_lookup(self, number: int) -> str:
-        return 'data'
 
     def list(self, ioctx: Any) -> list[str]:
         """Return the images, including those that fail to open."""
@@ -239,19 +224,6 @@ class Pool:
         return self.objects[key]
 
     stat = read
-
-    def get_last_version(self) -> int:
-        """Return the version of the object that was read."""
-        return 1
-
-    def get_fsid(self) -> str:
-        return 'fsid'
-
-    def get_pool_id(self) -> int:
-        return 1
-
-    def namespace_list(self, ioctx: Any) -> Iterator[str]:
-        return iter(())
 
 
 def cluster(pool: Pool, timeout: int | None = None) -> scan.Cluster:

@@ -57,6 +57,22 @@ class Orphan:
         self.librbd = self.librados = self
         self.fault = ''
 
+    _answers: dict[str, Any] = {
+        **dict.fromkeys(('watchers_list', 'list_lockers'), ()),
+        'list_children2': (),
+        **dict.fromkeys(('set_snap_by_id', 'set_snap')),
+        'size': 2**30,
+        'features': feature_bits.DEFAULT,
+        'group': {'name': ''},
+        'get_pool_id': 1,
+    }
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._answers:
+            raise AttributeError(name)
+        answer = self._answers[name]
+        return lambda *args: answer
+
     def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
         return self
 
@@ -74,11 +90,6 @@ class Orphan:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
-    def watchers_list(self) -> list[Any]:
-        return []
-
-    list_lockers = list_children2 = watchers_list
-
     def metadata_list(self) -> list[tuple[str, str]]:
         if not self.mark:
             return []
@@ -94,12 +105,6 @@ class Orphan:
             }
             for name in self.snapshots
         ]
-
-    def set_snap_by_id(self, ident: int) -> None:
-        pass
-
-    def set_snap(self, name: None) -> None:
-        pass
 
     def get_snap_timestamp(self, ident: int) -> datetime.datetime:
         return self.created
@@ -124,23 +129,11 @@ class Orphan:
     def access_timestamp(self) -> datetime.datetime:
         return self.accessed
 
-    def size(self) -> int:
-        return 2**30
-
-    def features(self) -> int:
-        return feature_bits.DEFAULT
-
-    def group(self) -> dict[str, str]:
-        return {'name': ''}
-
     def mirror_image_get_info(self) -> dict[str, int]:
         return {'state': self.mirror_state}
 
     def id(self) -> str:
         return self.ident
-
-    def get_pool_id(self) -> int:
-        return 1
 
     def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
         self.moved.append((name, delay))
