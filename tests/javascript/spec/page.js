@@ -30,14 +30,6 @@ function run(file, dom) {
   compiled.get(file).runInContext(dom.getInternalVMContext());
 }
 
-/* As Django's catalogue has it. */
-function interpolated(format, values, named) {
-  let next = 0;
-  return named
-    ? format.replace(/%\(\w+\)s/g, (word) => String(values[word.slice(2, -2)]))
-    : format.replace(/%s/g, () => String(values[next++]));
-}
-
 /*
  * Return the window of a page.
  *
@@ -54,7 +46,6 @@ function load(options) {
   const inits = [];
   window.STATIC_URL = '/static/';
   window.gettext = wanted.gettext || ((text) => text);
-  window.interpolate = interpolated;
   window.horizon = {
     addInitFunction: (each) => inits.push(each),
     modals: {addModalInitFunction: () => null}

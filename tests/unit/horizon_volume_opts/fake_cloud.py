@@ -446,16 +446,6 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf'GET {_P}/limits', Cloud._limits),
     (rf'GET {_P}/groups/detail', _fixed({'groups': []})),
     (
-        rf'GET {_P}/groups/(?P<ident>[^/]+)',
-        lambda cloud, body, ident: {'group': {'id': ident, 'name': ident}},
-    ),
-    (
-        rf'GET {_P}/group_snapshots/(?P<ident>[^/]+)',
-        lambda cloud, body, ident: {
-            'group_snapshot': {'id': ident, 'name': ident, 'group_id': 'g'}
-        },
-    ),
-    (
         rf'GET {_P}/snapshots/detail',
         lambda cloud, body: {'snapshots': list(cloud.snapshots.values())},
     ),

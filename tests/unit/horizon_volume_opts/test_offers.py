@@ -119,8 +119,6 @@ class OfferTestCase(base.TestCase):
         _offer().check(metadata, sizes.GIB)
 
     @ddt.data(
-        ({'rbd:object_size': '3M'}, 'rbd:object_size', 'power of two'),
-        ({'rbd:stripe_unit': '64K'}, 'rbd:stripe_unit', 'without'),
         (
             {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'},
             'rbd:stripe_unit',
@@ -131,12 +129,6 @@ class OfferTestCase(base.TestCase):
             'rbd:stripe_count',
             'more than this back end',
         ),
-        (
-            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
-            'rbd:stripe_count',
-            'not a multiple',
-        ),
-        ({'rbd:features': 'layering,object-map'}, 'rbd:features', 'requires'),
         (
             {'rbd:features': 'deep-flatten,layering'},
             'rbd:features',

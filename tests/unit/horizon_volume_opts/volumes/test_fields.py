@@ -2,24 +2,11 @@
 
 """The fields of the form and their values."""
 
-from html import parser
-
-import ddt
-import hypothesis
-from hypothesis import strategies
-
-from horizon_volume_opts import refusals
 from horizon_volume_opts.volumes import fields
-from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import options
 from tests.unit import base
-from tests.unit import untrusted
-
-_ORIGIN = errors.Origin.VOLUME_METADATA
 
 
-@ddt.ddt
 class FieldsTestCase(base.TestCase):
     def test_only_those_that_are_wanted(self) -> None:
         by_name = fields.of_keys([keys.STRIPE_UNIT, keys.CACHE_MODE])
@@ -43,42 +30,6 @@ class FieldsTestCase(base.TestCase):
             field = fields.of_key(keys.OBJECT_SIZE, 'nothing', [])
             drawn = field.widget.render('rbd_object_size', value)
             self.assertIn(words, drawn)
-
-
-class _Elements(parser.HTMLParser):
-    """Collects the elements and the values of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.values: set[str | None] = set()
-        self.feed(page)
-
-    def handle_starttag(
-        self, tag: str, attrs: list[tuple[str, str | None]]
-    ) -> None:
-        self.names.add(tag)
-        self.values.add(dict(attrs).get('value'))
-
-
-class UntrustedTestCase(untrusted.TestCase):
-    @hypothesis.given(
-        strategies.sampled_from(fields.creation_keys()), untrusted.TEXTS
-    )
-    def test_any_posted_text_is_a_value_or_refused_and_no_markup(
-        self, key: str, text: str
-    ) -> None:
-        choices: fields.Choices | None
-        for choices in (None, []):
-            field = fields.of_key(key, '', choices)
-            page = _Elements(str(field.widget.render('x', text)))
-            self.assertLessEqual(page.names, {'select', 'option', 'input'})
-            self.assertIn(text, {value or '' for value in page.values})
-        data = {fields.name_of(key): text}
-        try:
-            options.parse(fields.metadata(data), keys.Scope.VOLUME, _ORIGIN)
-        except errors.OptionError as error:
-            self.assertTrue(refusals.of_error(error).text)
 
 
 class MetadataTestCase(base.TestCase):
