@@ -183,7 +183,9 @@ class Group(rest.Fragment):
         except errors.OptionError as error:
             refusal = refusals.of_error(error)
             partner = registry.partner(error.key)
-            is_half = bool(partner) and partner not in volume.requested
+            is_half = error.key in volume.requested and bool(
+                partner and partner not in volume.requested
+            )
         form = forms.Form(
             {fields.name_of(k): text for k, text in volume.requested.items()}
         )

@@ -16,79 +16,58 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 _SHARED = {'multiattach': '<is> True'}
 
+_SIZE, _MAP = keys.OBJECT_SIZE, keys.OBJECT_MAP
+
 #: Volume metadata, extra specs, back-end options, keys that are dropped.
-_CASES: dict[
-    str, tuple[dict[str, str], dict[str, str], dict[str, Any], set[str]]
-] = {
-    'all': ({**_PAIR, keys.OBJECT_MAP: 'true'}, {}, {}, set()),
-    'not_a_tenants': (
-        {keys.OBJECT_SIZE: '1M', keys.CACHE_MODE: 'none'},
+_CASES: tuple[
+    tuple[dict[str, str], dict[str, str], dict[str, Any], set[str]], ...
+] = (
+    ({**_PAIR, _MAP: 'true'}, {}, {}, set()),
+    (
+        {_SIZE: '1M', keys.CACHE_MODE: 'none'},
         {keys.TENANT_OPTIONS: keys.CACHE_MODE},
-        {},
-        {keys.OBJECT_SIZE},
+        *({}, {_SIZE}),
     ),
-    'half_a_pair': (
-        _PAIR,
-        {keys.TENANT_OPTIONS: keys.STRIPE_UNIT},
-        {},
-        set(_PAIR),
+    # A pair is dropped as a whole.
+    (_PAIR, {keys.TENANT_OPTIONS: keys.STRIPE_UNIT}, {}, set(_PAIR)),
+    (_PAIR, {}, {'rbd_max_stripe_count': 4}, set(_PAIR)),
+    ({**_PAIR, keys.STRIPE_COUNT: '3'}, {}, {}, set(_PAIR)),
+    (
+        {keys.CACHE_MODE: 'unsafe', _SIZE: '1M'},
+        *({}, {}, {keys.CACHE_MODE}),
     ),
-    'stripe_count': (_PAIR, {}, {'rbd_max_stripe_count': 4}, set(_PAIR)),
-    'whole_stripes': (
-        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
-        {},
-        {},
-        set(_PAIR),
+    (
+        {**_PAIR, _MAP: 'true', keys.CACHE_MODE: 'writeback'},
+        *(_SHARED, {}, {_MAP, keys.CACHE_MODE}),
     ),
-    'cache_mode': (
-        {keys.CACHE_MODE: 'unsafe', keys.OBJECT_SIZE: '1M'},
-        {},
-        {},
-        {keys.CACHE_MODE},
-    ),
-    'multiattach': (
-        {
-            **_PAIR,
-            keys.OBJECT_MAP: 'true',
-            keys.CACHE_MODE: 'writeback',
-        },
-        _SHARED,
-        {},
-        {keys.OBJECT_MAP, keys.CACHE_MODE},
-    ),
-    'multiattach_features': (
+    (
         {keys.FEATURES: 'layering,exclusive-lock'},
-        _SHARED,
-        {},
-        {keys.FEATURES},
+        *(_SHARED, {}, {keys.FEATURES}),
     ),
-    'unknown': ({'rbd:other': '1', **_PAIR}, {}, {}, {'rbd:other'}),
-    'malformed': (
-        {keys.OBJECT_SIZE: '3M', keys.OBJECT_MAP: 'true'},
-        {},
-        {},
-        {keys.OBJECT_SIZE},
-    ),
-    'contradiction': (
-        {keys.OBJECT_MAP: 'true', keys.FEATURES: 'layering'},
-        {},
-        {},
-        {keys.OBJECT_MAP, keys.FEATURES},
-    ),
-    'size_that_the_types_unit_does_not_divide': (
-        {keys.OBJECT_SIZE: '1M'},
+    ({'rbd:other': '1', **_PAIR}, {}, {}, {'rbd:other'}),
+    ({_SIZE: '3M', _MAP: 'true'}, {}, {}, {_SIZE}),
+    # Both keys of a contradiction.
+    ({_MAP: 'true', keys.FEATURES: 'layering'}, {}, {}, {_MAP, keys.FEATURES}),
+    # A size that the stripe unit of the type does not divide.
+    (
+        {_SIZE: '1M'},
         {keys.STRIPE_UNIT: '2M', keys.STRIPE_COUNT: '2'},
-        {},
-        {keys.OBJECT_SIZE},
+        *({}, {_SIZE}),
     ),
-}
+)
 
 
 @ddt.ddt
 class OfTypeTest(base.TestCase):
     @ddt.data(*_CASES)
-    def test_keys_that_type_refuses_are_dropped(self, case: str) -> None:
-        metadata, specs, options, dropped = _CASES[case]
+    @ddt.unpack
+    def test_keys_that_type_refuses_are_dropped(
+        self,
+        metadata: dict[str, str],
+        specs: dict[str, str],
+        options: dict[str, Any],
+        dropped: set[str],
+    ) -> None:
         accepted = accepted_keys.accepted_by_type(
             {'colour': 'blue', **metadata},
             specs,
@@ -137,9 +116,6 @@ class OfTypeTest(base.TestCase):
         )
         self.assertIn('rbd:object_size (tenants may not', accepted.reasons)
         self.assertNotIn('\n', accepted.reasons)
-
-
-_PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 
 
 def _anything(metadata: Mapping[str, str], added: frozenset[str]) -> None:
