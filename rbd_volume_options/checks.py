@@ -177,7 +177,7 @@ def check_created(
             settings.stock_state,
         )
         if source.is_image:
-            plan.check_bootable(new.resolve())
+            sector_size.check_bootable(new.resolve())
         plan.plan_image(
             new.resolve(source.inherited, backend_too=source.known),
             settings.stock_state() if source.known else options.UNKNOWN,

@@ -78,24 +78,15 @@ def state_of(
     )
 
 
-def enable(
-    image: bindings.Image, wanted: features.Features
+def set_features(
+    image: bindings.Image, wanted: features.Features, enabled: bool
 ) -> features.Features:
-    """Enable those features that an image does not have, and return them."""
-    missing = wanted - features.from_mask(image.features())
-    if missing:
-        image.update_features(features.to_mask(missing), True)
-    return missing
-
-
-def disable(
-    image: bindings.Image, unwanted: features.Features
-) -> features.Features:
-    """Disable those features that an image has, and return them."""
-    present = unwanted & features.from_mask(image.features())
-    if present:
-        image.update_features(features.to_mask(present), False)
-    return present
+    """Enable or disable features, and return those that were changed."""
+    has = features.from_mask(image.features())
+    differing = wanted - has if enabled else wanted & has
+    if differing:
+        image.update_features(features.to_mask(differing), enabled)
+    return differing
 
 
 def update_features(image: bindings.Image, mask: int, enabled: bool) -> None:

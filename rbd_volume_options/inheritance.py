@@ -183,17 +183,23 @@ class NewImage:
     def _may_inherit_layout(
         self, source: Source, inherited: options.Values
     ) -> bool:
-        if not _fits(source, inherited):
-            return False
+        origins = {part: inherited.origin(part) for part in _LAYOUT}
+        taken = [
+            part for part, origin in origins.items() if origin is source.origin
+        ]
         parts = [
             part
-            for part in _LAYOUT
-            if inherited.origin(part) is source.origin
-            and source.origin_of(part) is not Origin.CLUSTER
+            for part in taken
+            if source.origin_of(part) is not Origin.CLUSTER
         ]
-        if not parts:
-            return True
-        if not self._within_limits(inherited, parts):
+        try:
+            # If the metadata of the volume does not fit the source, that is an
+            # error instead, which the creator of the volume can correct.
+            if taken and Origin.VOLUME_METADATA not in origins.values():
+                layout.check_unit(inherited.layout)
+            if parts:
+                self._check_limits(inherited, parts)
+        except errors.OptionError:
             return False
         missing = [
             part
@@ -213,26 +219,23 @@ class NewImage:
             for part in missing
         )
 
-    def _within_limits(
+    def _check_limits(
         self, inherited: options.Values, parts: list[str]
-    ) -> bool:
-        if not inherited.has_layout:
-            return True
+    ) -> None:
+        """Check inherited parts of a layout as if they were requested.
+
+        :raises OptionError: for what the creator could not have requested
+        """
         base: features.Features = frozenset()
         if not inherited.features_origin:
             base = self.stock().image_features
-        # As if the creator of the volume had requested them.
         origins = dict.fromkeys(parts, Origin.VOLUME_METADATA)
         has_map = inherited.has_object_map(base)
         image_layout = inherited.layout
-        try:
-            operator_limits.check_layout(image_layout, origins, self.limits)
-            operator_limits.check_size(
-                image_layout, origins, self.limits, self.size, has_map
-            )
-        except errors.OptionError:
-            return False
-        return True
+        operator_limits.check_layout(image_layout, origins, self.limits)
+        operator_limits.check_size(
+            image_layout, origins, self.limits, self.size, has_map
+        )
 
     def _may_inherit_features(
         self, source: Source, inherited: options.Values
@@ -256,26 +259,6 @@ class NewImage:
                 for wanted in (False, True)
             }
         return inherited.features_over(choice.value) in reachable
-
-
-def _fits(source: Source, inherited: options.Values) -> bool:
-    """Return whether inherited values are consistent with the volume type.
-
-    If a key in the metadata of the volume is not consistent with the source,
-    that is an error instead, which the creator of the volume can correct.
-    """
-    origins = {inherited.origin(part) for part in _LAYOUT}
-    if (
-        not inherited.has_layout
-        or source.origin not in origins
-        or Origin.VOLUME_METADATA in origins
-    ):
-        return True
-    try:
-        layout.check_unit(inherited.layout)
-    except errors.OptionError:
-        return False
-    return True
 
 
 def glance_source(state: options.Values, chunk_size: int) -> Source:

@@ -5,7 +5,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -102,16 +101,6 @@ def configuration_of(
         if registry.OPTIONS[key].policy is not limit_options.SET_LIMITS
     }
     return values | rate_limits.limits_of(resolved, size, is_accepted)
-
-
-def check_bootable(resolved: options.Values) -> None:
-    """Check that servers can boot from a new volume.
-
-    :raises OptionError: if its sectors are too large for that
-    """
-    sector_size.check_bootable(
-        resolved.disk, resolved.of_kind(definitions.Kind.FIRMWARE)
-    )
 
 
 def check_managed(resolved: options.Values) -> None:

@@ -323,7 +323,7 @@ def _check_bootable(call: api_call.ApiCall) -> None:
             errors.Origin.VOLUME_TYPE,
         )
         defaults = settings.options if settings else {}
-        sector_size.check_bootable(disk, {**defaults, **own})
+        sector_size.check_bootable({**defaults, **own, **disk})
 
 
 def check_reimage(call: api_call.ApiCall) -> None:

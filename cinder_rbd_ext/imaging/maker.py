@@ -35,9 +35,9 @@ from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
+from rbd_volume_options.families import sector_size
 
 # The requested size of a volume, in GiB. An attribute and not a field: Cinder
 # stores the fields of the object.
@@ -234,7 +234,7 @@ class Maker:
                 resolved.data_pool, resolved.origin(keys.DATA_POOL)
             )
         if from_image or is_filled:
-            plan.check_bootable(resolved)
+            sector_size.check_bootable(resolved)
         arrived = arrival.plan(resolved.data_pool) if arrival else None
         source_of = self._source_of(source)
         return self._undone(

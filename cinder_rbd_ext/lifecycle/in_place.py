@@ -70,7 +70,9 @@ def give_back_features(
     saved = json.loads(volume.provider_location or '{}')
     wanted = features.from_mask(saved.get('saved_features', 0))
     with driver.images.opened(volume.name) as image:
-        image_handles.enable(image, wanted & features.SINGLE_CLIENT)
+        image_handles.set_features(
+            image, wanted & features.SINGLE_CLIENT, True
+        )
         image_handles.rebuild_object_maps(
             image,
             lambda name: driver.images.opened(volume.name, snapshot=name),

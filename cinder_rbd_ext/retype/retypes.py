@@ -264,8 +264,10 @@ class Retypes:
         stored = record.stored(volume.id)
         if decided.enable or decided.disable:
             with images.opened(volume.name) as image:
-                image_handles.disable(image, decided.disable)
-                enabled = image_handles.enable(image, decided.enable)
+                image_handles.set_features(image, decided.disable, False)
+                enabled = image_handles.set_features(
+                    image, decided.enable, True
+                )
                 if enabled & features.MAP_OFF:
                     image_handles.rebuild_object_maps(
                         image,

@@ -130,19 +130,17 @@ def check_receives(
         )
 
 
-def check_bootable(
-    disk: Mapping[str, Any], firmware: Mapping[str, Any]
-) -> None:
+def check_bootable(values: Mapping[str, Any]) -> None:
     """Check that servers can boot from a volume.
 
     SeaBIOS cannot boot from sectors of 4096 bytes. UEFI firmware can, from an
     image that was made for them.
 
-    :param disk: the properties of the disk of the volume, by key
-    :param firmware: what the type or the back end says of servers, by key
+    :param values: the disk of the volume, and what the type or the back end
+        says of servers, by key
     :raises OptionError: if they do not say that servers can
     """
-    if _logical(disk) == LARGE and not firmware.get(keys.BOOT_FROM_4096):
+    if _logical(values) == LARGE and not values.get(keys.BOOT_FROM_4096):
         raise errors.OptionError(
             keys.SECTOR_SIZE,
             LARGE,

@@ -115,7 +115,7 @@ class ObjectMaps:
         :raises Refused: if the use of the image forbids it
         """
         with self._changing() as image:
-            image_handles.enable(image, wanted)
+            image_handles.set_features(image, wanted, True)
 
     def disable(self, unwanted: features.Features) -> None:
         """Disable the features that the image has.
@@ -123,7 +123,7 @@ class ObjectMaps:
         :raises Refused: if the use of the image forbids it
         """
         with self._changing() as image:
-            image_handles.disable(image, unwanted)
+            image_handles.set_features(image, unwanted, False)
 
     def rebuild(self) -> int:
         """Rebuild the invalid maps of the image and of its snapshots.

@@ -114,7 +114,7 @@ class FeaturesTest(ImagesTestCase):
     ) -> None:
         image = self.image(features=has)
         before = image.features()
-        enabled = image_handles.enable(image, frozenset(wanted))
+        enabled = image_handles.set_features(image, frozenset(wanted), True)
         self.assertEqual(after, image.features())
         self.assertEqual(after != before, bool(enabled))
         self.assertLessEqual(enabled, wanted)
@@ -131,7 +131,9 @@ class FeaturesTest(ImagesTestCase):
     ) -> None:
         image = self.image(features=has)
         before = image.features()
-        disabled = image_handles.disable(image, frozenset(unwanted))
+        disabled = image_handles.set_features(
+            image, frozenset(unwanted), False
+        )
         self.assertEqual(after, image.features())
         self.assertEqual(after != before, bool(disabled))
 

@@ -32,20 +32,18 @@ class SectorSizesTestCase(base.TestCase):
         )
 
     def test_only_a_type_that_says_so_boots_from_4096(self) -> None:
-        boots = {keys.BOOT_FROM_4096: True}
         large = {keys.SECTOR_SIZE: '4096'}
-        sector_size.check_bootable(large, boots)
-        for disk in (
+        for values in (
+            {**large, keys.BOOT_FROM_4096: True},
             {keys.SECTOR_SIZE: '512e'},
             {keys.SECTOR_SIZE: '512'},
             {},
         ):
-            sector_size.check_bootable(disk, {})
+            sector_size.check_bootable(values)
         for firmware in ({}, {keys.BOOT_FROM_4096: False}):
             error = self.assertRaises(
                 errors.OptionError,
                 sector_size.check_bootable,
-                large,
-                firmware,
+                {**large, **firmware},
             )
             self.assertIn('rbd:boot_from_4096 = true', str(error))
