@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import pathlib
 from typing import Any
 
@@ -268,7 +269,7 @@ class BenchRun(command.Command):
         with (
             rados.Rados(**client, conf=OPTIONS) as cluster,
             results.locked(folder),
-            progress.with_time_left(self.app.stderr) as show,
+            progress.shown(self.app.stderr) as show,
         ):
             # The options of the measured programs; the monitors store some.
             with rados.Rados(**client) as plain:
@@ -294,7 +295,9 @@ class BenchRun(command.Command):
                 target, chosen, folder, self._say, place
             )
             watched = 0.3 if parsed_args.short else session.WATCHED
-            cleaning.session.run(cells, show, watched)
+            cleaning.session.run(
+                cells, functools.partial(show, 'measured'), watched
+            )
 
 
 class Cleaning(running.Cleaning):

@@ -31,8 +31,8 @@ WATCHED = 10.0
 #: Seconds after which the counters of pools are up to date.
 _LAG = 6.0
 
-#: Called with the measurements done, their total, and the seconds left.
-Progress = Callable[[int, int, float], None]
+#: Called with the measurements done, and their total.
+Progress = Callable[[int, int], None]
 
 
 class Session:
@@ -66,7 +66,7 @@ class Session:
     def run(
         self,
         cells: Sequence[matrix.Cell],
-        progress: Progress = lambda done, total, left: None,
+        progress: Progress = lambda done, total: None,
         watched: float = WATCHED,
     ) -> None:
         """Measure the combinations without a result.
@@ -184,19 +184,15 @@ class Session:
         waiting: Sequence[tuple[int, matrix.Cell]],
         progress: Progress,
     ) -> None:
-        left = sum(matrix.seconds(cell, self._settings) for _, cell in waiting)
-        done, began, planned = 0, time.monotonic(), left
-        progress(0, len(waiting), left)
+        done = 0
+        progress(0, len(waiting))
 
-        def add(sample: results.Sample, cell: matrix.Cell) -> None:
-            nonlocal done, left
+        def add(sample: results.Sample) -> None:
+            nonlocal done
             self.results.add(sample)
             results.save(self._folder, self.results)
             done += 1
-            left -= matrix.seconds(cell, self._settings)
-            # The actual time, including steps that the estimate omits.
-            pace = (time.monotonic() - began) / max(planned - left, 1)
-            progress(done, len(waiting), left * max(pace, 0.1))
+            progress(done, len(waiting))
 
         for _, group in itertools.groupby(
             waiting, lambda each: (each[0], each[1].image)
@@ -206,7 +202,7 @@ class Session:
     def _measure_group(
         self,
         group: Sequence[tuple[int, matrix.Cell]],
-        add: Callable[[results.Sample, matrix.Cell], None],
+        add: Callable[[results.Sample], None],
     ) -> None:
         """Measure combinations of one image."""
         first = group[0][1]
@@ -214,7 +210,7 @@ class Session:
             with contextlib.ExitStack() as stack:
                 measure = self._prepared(stack, first)
                 for repetition, cell in group:
-                    add(self._guarded(repetition, cell, measure), cell)
+                    add(self._guarded(repetition, cell, measure))
         except self._target.librbd.Error as error:
             # Only the end of the context raises this, after the measurements.
             self._say(f'{first.ident}: the image was not closed: {error}')

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import datetime
-import functools
 import pathlib
 from typing import Any
 
@@ -43,25 +42,6 @@ class Row:
     volume: str = ''
     container: str = ''
     locations: tuple[str, ...] = ()
-
-
-_SHARED = ('id', 'deleted', 'deleted_at')
-_COLUMNS = {
-    'volumes': (
-        *(*_SHARED, '_name_id', 'provider_id'),
-        *('project_id', 'host', 'cluster_name'),
-    ),
-    'backups': (*_SHARED, 'project_id', 'volume_id', 'container'),
-    'images': (*_SHARED, 'owner', 'status'),
-    'image_locations': ('image_id', 'value'),
-}
-
-
-@functools.cache
-def _table(name: str) -> Any:
-    return _sqlalchemy().table(
-        name, *map(_sqlalchemy().column, _COLUMNS[name])
-    )
 
 
 def _sqlalchemy() -> Any:
@@ -119,14 +99,12 @@ class Databases:
 
         A volume that was migrated has the image of another ID.
         """
-        if self._cinder is None:
-            return []
-        table = _table('volumes')
-        of_image = (table.c.id == ident) | (table.c._name_id == ident)
-        with self._cinder.connect() as connection:
-            rows = connection.execute(
-                _sqlalchemy().select(table).where(of_image)
-            ).all()
+        rows = _rows(
+            self._cinder,
+            'id, deleted, deleted_at, _name_id, provider_id, project_id, '
+            'host, cluster_name FROM volumes WHERE id = :id OR _name_id = :id',
+            ident,
+        )
         return [self._volume(row) for row in rows]
 
     def _volume(self, row: Any) -> Row:
@@ -153,7 +131,12 @@ class Databases:
     @_answered()
     def backup(self, ident: str) -> Row | None:
         """Return the record of a backup."""
-        for row in _rows(self._cinder, _table('backups'), ident):
+        for row in _rows(
+            self._cinder,
+            'deleted, deleted_at, project_id, volume_id, container '
+            'FROM backups WHERE id = :id',
+            ident,
+        ):
             return Row(
                 bool(row.deleted),
                 _utc(row.deleted_at),
@@ -166,21 +149,23 @@ class Databases:
     @_answered()
     def image(self, ident: str) -> Row | None:
         """Return the record of a Glance image."""
-        for row in _rows(self._glance, _table('images'), ident):
-            table = _table('image_locations')
-            with self._glance.connect() as connection:
-                locations = connection.execute(
-                    _sqlalchemy()
-                    .select(table.c.value)
-                    .where(table.c.image_id == ident)
-                ).scalars()
-                return Row(
-                    # With delayed_delete, glance-scrubber can restore it.
-                    bool(row.deleted) and row.status != 'pending_delete',
-                    _utc(row.deleted_at),
-                    row.owner or '',
-                    locations=tuple(locations),
-                )
+        for row in _rows(
+            self._glance,
+            'deleted, deleted_at, owner, status FROM images WHERE id = :id',
+            ident,
+        ):
+            locations = _rows(
+                self._glance,
+                'value FROM image_locations WHERE image_id = :id',
+                ident,
+            )
+            return Row(
+                # With delayed_delete, glance-scrubber can restore it.
+                bool(row.deleted) and row.status != 'pending_delete',
+                _utc(row.deleted_at),
+                row.owner or '',
+                locations=tuple(each.value for each in locations),
+            )
         return None
 
 
@@ -251,12 +236,14 @@ def _connected(config_file: str, text: str) -> Any:
     return engine
 
 
-def _rows(engine: Any, table: Any, ident: str) -> Iterator[Any]:
+def _rows(engine: Any, selected: str, ident: str) -> list[Any]:
+    """Return the rows of a statement; none without a database."""
     if engine is None:
-        return
-    with contextlib.closing(engine.connect()) as connection:
-        statement = _sqlalchemy().select(table).where(table.c.id == ident)
-        yield from connection.execute(statement).all()
+        return []
+    statement = _sqlalchemy().text(f'SELECT {selected}')
+    with engine.connect() as connection:
+        rows: list[Any] = connection.execute(statement, {'id': ident}).all()
+    return rows
 
 
 def _utc(time: datetime.datetime | str | None) -> datetime.datetime | None:

@@ -10,48 +10,18 @@ from typing import Any
 
 from rbd_volume_tools.command_line import printable
 
-# Draws a bar. Called with its key, its text, the completed number and the
-# total.
-_Draw = Callable[[str, str, int, int], None]
-
 # Maximum length of a name: the first group of a UUID.
 _SHORT = 8
 
 
 @contextlib.contextmanager
 def shown(stream: Any) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that shows the progress in each pool."""
-    with _drawn(
-        stream,
-        lambda bars: (
-            bars.TextColumn('{task.description}', markup=False),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TimeRemainingColumn(),
-        ),
-    ) as draw:
-        yield lambda pool, done, total: draw(pool, pool, done, total)
+    """Yield a function that shows a bar, if the output is a terminal.
 
-
-@contextlib.contextmanager
-def with_time_left(
-    stream: Any,
-) -> Iterator[Callable[[int, int, float], None]]:
-    """Yield a function that shows progress and the remaining seconds."""
-    with _drawn(
-        stream,
-        lambda bars: (
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn('{task.description}', markup=False),
-        ),
-    ) as draw:
-
-        def show(done: int, total: int, left: float) -> None:
-            minutes, seconds = divmod(round(left), 60)
-            draw('', f'{minutes}:{seconds:02} left', done, total)
-
-        yield show
+    It takes the text of the bar, the completed number and the total.
+    """
+    with _drawn(stream) as draw:
+        yield lambda text, done, total: draw(text, text, done, total)
 
 
 @contextlib.contextmanager
@@ -63,14 +33,7 @@ def with_running(
     Its last parameter is the percentage of each running operation by name;
     None if unknown. Names are shortened.
     """
-    with _drawn(
-        stream,
-        lambda bars: (
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn('{task.description}', markup=False),
-        ),
-    ) as draw:
+    with _drawn(stream) as draw:
 
         def show(
             done: int, total: int, running: Mapping[str, int | None]
@@ -87,13 +50,8 @@ def with_running(
 
 
 @contextlib.contextmanager
-def _drawn(
-    stream: Any, columns: Callable[[Any], tuple[Any, ...]]
-) -> Iterator[_Draw]:
-    """Yield a function that draws bars, if the output is a terminal.
-
-    :param columns: returns the columns of a bar, given rich's module
-    """
+def _drawn(stream: Any) -> Iterator[Callable[[str, str, int, int], None]]:
+    """Yield a function that draws the bar of a key, with a text."""
     if not stream.isatty():
         yield lambda key, text, done, total: None
         return
@@ -101,10 +59,21 @@ def _drawn(
         from rich import console
         from rich import progress as bars
     except ImportError:
-        yield _lines(stream)
+
+        def line(key: str, text: str, done: int, total: int) -> None:
+            end = '\n' if done == total else ''
+            stream.write(f'\r{printable.text(text)}: {done} of {total} {end}')
+            stream.flush()
+
+        yield line
         return
-    where = console.Console(file=stream)
-    with bars.Progress(*columns(bars), console=where) as drawn:
+    with bars.Progress(
+        bars.TextColumn('{task.description}', markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
+        console=console.Console(file=stream),
+    ) as drawn:
         tasks: dict[str, bars.TaskID] = {}
 
         def draw(key: str, text: str, done: int, total: int) -> None:
@@ -118,15 +87,3 @@ def _drawn(
             )
 
         yield draw
-
-
-def _lines(stream: Any) -> _Draw:
-    """Return a function that rewrites a line."""
-
-    def draw(key: str, text: str, done: int, total: int) -> None:
-        stream.write(f'\r{printable.text(text)}: {done} of {total} ')
-        if done == total:
-            stream.write('\n')
-        stream.flush()
-
-    return draw

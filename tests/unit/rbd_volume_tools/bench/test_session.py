@@ -87,7 +87,7 @@ class SessionTest(base.TestCase):
         selection = matrix.parse_selection(self.plan, words)
         cells = matrix.select(matrix.cells(self.plan), selection)
         self.shown: list[int] = []
-        running.run(cells, lambda x, y, z: self.shown.append(x), 0)
+        running.run(cells, lambda x, y: self.shown.append(x), 0)
         return running.results
 
     def test_session_measures_each_cell_and_removes_images(self) -> None:

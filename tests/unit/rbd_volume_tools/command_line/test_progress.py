@@ -26,11 +26,6 @@ class ProgressTest(base.TestCase):
             show('volumes', 2, 2)
         return stream.getvalue()
 
-    def with_time_left(self, stream: io.StringIO) -> str:
-        with progress.with_time_left(stream) as show:
-            show(3, 10, 75.0)
-        return stream.getvalue()
-
     def with_running(self, stream: io.StringIO) -> str:
         with progress.with_running(stream) as show:
             show(1, 3, {'0d6a5f0b-5e0c': 40, 'b': None})
@@ -38,7 +33,6 @@ class ProgressTest(base.TestCase):
 
     def test_not_a_terminal(self) -> None:
         self.assertEqual('', self.shown(io.StringIO()))
-        self.assertEqual('', self.with_time_left(io.StringIO()))
         self.assertEqual('', self.with_running(io.StringIO()))
 
     def test_bar_for_each_pool(self) -> None:
@@ -63,11 +57,6 @@ class ProgressTest(base.TestCase):
                 show('\x1b]0;x\x07\x9b2J', 1, 2)
             self.assertIn(r'\x1b]0;x\x07\x9b2J', terminal.getvalue())
 
-    def test_bar_with_the_time_left(self) -> None:
-        text = self.with_time_left(_Terminal())
-        for part in ('3/10', '1:15 left'):
-            self.assertIn(part, text)
-
     def test_bar_with_what_is_running(self) -> None:
         text = self.with_running(_Terminal())
         for part in ('1/3', '0d6a5f0b 40 %, b'):
@@ -78,7 +67,4 @@ class ProgressTest(base.TestCase):
             self.assertEqual(
                 '\rvolumes: 1 of 2 \rvolumes: 2 of 2 \n',
                 self.shown(_Terminal()),
-            )
-            self.assertEqual(
-                '\r1:15 left: 3 of 10 ', self.with_time_left(_Terminal())
             )
