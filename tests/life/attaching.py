@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that attach and detach a volume as Nova does, without a server."""
+"""Operations that attach and detach as Nova does, without a server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 import uuid
 
 from tests.life import cloud
+from tests.life import machine
 from tests.life import metadata
 from tests.life import model
-from tests.life import rule
-from tests.life import world as worlds
 
 Verdict = metadata.Verdict
-World = worlds.World
 
 _MODE = 'rbd:cache_mode'
 _OFFERS = (
@@ -26,68 +24,74 @@ _OFFERS = (
 )
 
 
-def _draw_attach(known: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [
+def _attachable(known: model.Model) -> list[model.Volume]:
+    return [
         v
-        for v in known.volumes.values()
+        for v in known.of_tenants()
         if (v.idle or (v.kind.multiattach and v.status == 'in-use'))
-        and v.owner in 'ab'
         and v.backend
     ]
-    if not volumes:
-        return None
-    volume = rng.choice(volumes)
-    return {
-        'volume': volume.name,
+
+
+class Attaching(machine.Machine):
+    """Attachments."""
+
+    @machine.operation(_attachable)
+    def attach(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Attach a volume, with what a host offers or with forged data."""
+        new = self.name('t')
         # Nova uses a service token; these tests use an administrator.
-        'by': rng.choice(('admin', 'admin', volume.owner)),
-        'offer': rng.choice(_OFFERS),
-        'server': str(uuid.UUID(int=rng.getrandbits(128), version=4)),
-    }
+        by = rng.choice(('admin', 'admin', vol.owner))
+        offer = rng.choice(_OFFERS)
+        server = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+        yield
+        caller, what = self.callers[by], f'attach {vol.name}'
+        body = {'volume_uuid': vol.ident, 'instance_uuid': server}
+        answer = caller.send('POST', '/attachments', {'attachment': body})
+        if not self.judge(answer, Verdict.EITHER, what):
+            return
+        ident = answer.body['attachment']['id']
+        path = f'/attachments/{ident}'
+        attachment = model.Attachment(ident)
+        vol.attachments[new] = attachment
+        connector = {'attachment': {'connector': _connector(offer)}}
+        answer = caller.send('PUT', path, connector)
+        mode = _mode(vol)
+        expected = _judge(vol, by, offer, mode)
+        what += f' ({mode}) by {by} with {offer}'
+        if self.judge(answer, expected, what):
+            info = answer.body['attachment'].get('connection_info') or {}
+            attachment.mode = _recorded(vol, by, offer)
+            attachment.judged = not vol.shared
+            same = info.get('cache_mode') == attachment.mode
+            cloud.require(same or vol.shared, f'{what}: {info}')
+            done = caller.send('POST', f'{path}/action', {'os-complete': {}})
+            self.judge(done, Verdict.ACCEPTED, f'complete {new}')
+        else:
+            caller.send('DELETE', path)
+            del vol.attachments[new]
+        self.settle(vol)
 
+    @machine.operation(
+        lambda known: [v for v in known.volumes.values() if v.attachments]
+    )
+    def detach(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Detach a volume."""
+        attachment = rng.choice(sorted(vol.attachments))
+        yield
+        self.remove_attachment(vol, attachment)
 
-def _attach(
-    world: World,
-    new: str,
-    volume: str,
-    by: str,
-    offer: list[str] | None,
-    server: str,
-) -> None:
-    vol = rule.volume_of(world, volume)
-    if vol.backend is None:
-        raise rule.Missing(volume)
-    caller = world.callers[by]
-    body: dict[str, Any] = {
-        'volume_uuid': vol.ident,
-        'instance_uuid': server,
-    }
-    answer = caller.send('POST', '/attachments', {'attachment': body})
-    if not world.judge(answer, Verdict.EITHER, f'reserve {volume}'):
-        return
-    ident = answer.body['attachment']['id']
-    path = f'/attachments/{ident}'
-    attachment = model.Attachment(ident)
-    vol.attachments[new] = attachment
-    connector = _connector(offer)
-    answer = caller.send('PUT', path, {'attachment': {'connector': connector}})
-    mode = _mode(vol)
-    expected = _judge(vol, by, offer, mode)
-    if world.judge(answer, expected, f'attach {volume} ({mode}) {offer}'):
-        info = answer.body['attachment'].get('connection_info') or {}
-        attachment.mode = _recorded(vol, by, offer)
-        attachment.judged = not vol.shared
-        if attachment.judged and info.get('cache_mode') != attachment.mode:
-            world.violate(
-                'cache-mode',
-                f'{volume}, {mode}, by {by} with {offer}: {info}',
-            )
-        done = caller.send('POST', f'{path}/action', {'os-complete': {}})
-        world.judge(done, Verdict.ACCEPTED, f'complete {new}')
-    else:
-        caller.send('DELETE', path)
-        del vol.attachments[new]
-    world.settle(vol)
+    def remove_attachment(self, vol: model.Volume, name: str) -> None:
+        """Remove an attachment as the administrator."""
+        entry = vol.attachments[name]
+        answer = self.admin.send('DELETE', f'/attachments/{entry.ident}')
+        if self.judge(answer, Verdict.ACCEPTED, f'detach {name}'):
+            del vol.attachments[name]
+            self.settle(vol)
 
 
 def _connector(offer: list[str] | None) -> dict[str, Any]:
@@ -127,33 +131,3 @@ def _recorded(
     mode = _mode(vol)
     believed = by == 'admin' and offer is not None and mode in offer
     return mode if believed else None
-
-
-def _draw_detach(known: model.Model, rng: random.Random) -> rule.Args | None:
-    pairs = [
-        (v.name, each)
-        for v in known.volumes.values()
-        for each in v.attachments
-    ]
-    if not pairs:
-        return None
-    volume, attachment = rng.choice(pairs)
-    return {'volume': volume, 'attachment': attachment}
-
-
-def detach(world: World, volume: str, attachment: str) -> None:
-    """Detach a volume, as an administrator."""
-    vol = rule.volume_of(world, volume)
-    entry = vol.attachments.get(attachment)
-    if entry is None:
-        raise rule.Missing(attachment)
-    answer = world.admin.send('DELETE', f'/attachments/{entry.ident}')
-    if world.judge(answer, Verdict.ACCEPTED, f'detach {attachment}'):
-        del vol.attachments[attachment]
-        world.settle(vol)
-
-
-RULES = (
-    rule.Rule('attach', 4, _draw_attach, _attach, 't'),
-    rule.Rule('detach', 3, _draw_detach, detach),
-)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent import futures
 from concurrent.futures import process
+import functools
 import multiprocessing
 import signal
 import threading
 from typing import Any
 
 from tests.life import ceph
-from tests.life import content as contents
-from tests.life import state as state_module
 
 #: Seconds after which a request of the process counts as hung. Reading the
 #: content of an image takes minutes on a slow machine.
@@ -76,41 +75,8 @@ class Cluster:
                     self._process = self._started()
         raise RuntimeError(f'the second process {how} in {method}, too')
 
-    def state(self, pool: str, name: str) -> state_module.State | None:
-        """Return the state of an image, or None if it does not exist."""
-        state: state_module.State | None = self._ask('state', pool, name)
-        return state
-
-    def content(self, pool: str, name: str) -> contents.Digests:
-        """Return the blocks of an image that are not zeros."""
-        digests: contents.Digests = self._ask('content', pool, name)
-        return digests
-
-    def write(self, pool: str, name: str, blocks: contents.Content) -> None:
-        """Write blocks into an image."""
-        self._ask('write', pool, name, blocks)
-
-    def make(self, pool: str, name: str, size: int, **layout: int) -> None:
-        """Create an image outside of Cinder; the size is in GiB."""
-        self._ask('make', pool, name, size, **layout)
-
-    def remove(self, pool: str, name: str) -> None:
-        """Remove an image with its snapshots if it exists."""
-        self._ask('remove', pool, name)
-
-    def purge_trash(self, pool: str) -> None:
-        """Remove all images without clones from the trash."""
-        self._ask('purge_trash', pool)
-
-    def names(self, pool: str) -> list[str]:
-        """Return the names of the images in a pool, including the trash."""
-        names: list[str] = self._ask('names', pool)
-        return names
-
-    def everything(self) -> set[str]:
-        """Return all objects and omap entries of the pools."""
-        items: set[str] = self._ask('everything')
-        return items
+    def __getattr__(self, method: str) -> Any:
+        return functools.partial(self._ask, method)
 
     def close(self) -> None:
         """End the separate process."""

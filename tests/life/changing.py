@@ -1,63 +1,218 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that change a volume: keys, size, type, back end."""
+"""Operations that change a volume: keys, size, type, back end."""
 
 from __future__ import annotations
 
 import random
 from urllib import parse
 
+from tests.life import cloud
 from tests.life import creating
 from tests.life import kinds
+from tests.life import machine
 from tests.life import metadata
 from tests.life import model
 from tests.life import quota
-from tests.life import rule
-from tests.life import world as worlds
 
 Verdict = metadata.Verdict
-World = worlds.World
 
 _MODE = 'rbd:cache_mode'
 
 
-def _draw_keys(known: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in known.volumes.values() if v.owner in 'ab']
-    if not volumes:
-        return None
-    volume = rng.choice(volumes)
-    key, value = metadata.one(rng)
-    how = rng.choice(('POST', 'PUT', 'PUT one', 'DELETE', 'update'))
-    if how == 'DELETE' and volume.keys and rng.random() < 0.5:
-        key = rng.choice(sorted(volume.keys))
-        if rng.random() < 0.4:
-            key = rng.choice((key.upper(), key.title(), f'{key} '))
-    return {'volume': volume.name, 'how': how, 'key': key, 'value': value}
+class Changing(machine.Machine):
+    """Changes of volumes."""
 
+    @machine.operation(lambda known: known.of_tenants())
+    def change_keys(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Change the metadata of a volume."""
+        key, value = metadata.one(rng)
+        how = rng.choice(('POST', 'PUT', 'PUT one', 'DELETE', 'update'))
+        if how == 'DELETE' and vol.keys and rng.random() < 0.5:
+            key = rng.choice(sorted(vol.keys))
+            if rng.random() < 0.4:
+                key = rng.choice((key.upper(), key.title(), f'{key} '))
+        yield
+        path = f'/volumes/{vol.ident}/metadata'
+        quoted = f'{path}/{parse.quote(key)}'
+        item = {key: value}
+        requests: dict[str, tuple[str, str, cloud.Record | None]] = {
+            'POST': ('POST', path, {'metadata': item}),
+            'PUT': ('PUT', path, {'metadata': item}),
+            'PUT one': ('PUT', quoted, {'meta': item}),
+            'DELETE': ('DELETE', quoted, None),
+            'update': (
+                'PUT',
+                f'/volumes/{vol.ident}',
+                {'volume': {'metadata': item}},
+            ),
+        }
+        answer = self.callers[vol.owner].send(*requests[how])
+        after = _after(vol.keys, how, key, value)
+        expected = _judge_change(vol, after, how, key)
+        if self.judge(answer, expected, f'{how} {item} on {vol.name}'):
+            vol.keys = after
 
-def _set_keys(
-    world: World, volume: str, how: str, key: str, value: str
-) -> None:
-    vol = rule.volume_of(world, volume)
-    caller = world.callers[vol.owner]
-    path = f'/volumes/{vol.ident}/metadata'
-    quoted = f'{path}/{parse.quote(key)}'
-    item = {key: value}
-    if how == 'POST':
-        answer = caller.send('POST', path, {'metadata': item})
-    elif how == 'PUT':
-        answer = caller.send('PUT', path, {'metadata': item})
-    elif how == 'PUT one':
-        answer = caller.send('PUT', quoted, {'meta': item})
-    elif how == 'DELETE':
-        answer = caller.send('DELETE', quoted)
-    else:
-        body = {'volume': {'metadata': item}}
-        answer = caller.send('PUT', f'/volumes/{vol.ident}', body)
-    after = _after(vol.keys, how, key, value)
-    expected = _judge_change(vol, after, how, key)
-    if world.judge(answer, expected, f'{how} {item} on {volume}'):
-        vol.keys = after
+    @machine.operation(lambda known: known.usable())
+    def extend(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Extend a volume, or try to shrink it."""
+        size = vol.size + rng.choice((-1, 0, 1, 1, 1, 2, 2))
+        yield
+        answer = self.callers[vol.owner].send(
+            'POST',
+            f'/volumes/{vol.ident}/action',
+            {'os-extend': {'new_size': size}},
+        )
+        expected = self._judge_size(vol, size)
+        if self.judge(answer, expected, f'{vol.name} to {size} GiB'):
+            self.settle(vol)
+            vol.size = size
+
+    def _judge_size(self, vol: model.Volume, size: int) -> Verdict:
+        if size <= vol.size or size < 1:
+            return Verdict.REFUSED
+        if vol.status != 'available':
+            # Cinder may refuse a volume of several servers, and the stock
+            # driver checks with its back end.
+            return Verdict.EITHER
+        state = self.state(vol)
+        # The striping of a managed volume was not requested with a key.
+        if state is None or vol.managed:
+            return Verdict.ACCEPTED
+        striped = (state.stripe_unit, state.stripe_count)
+        fits = metadata.whole_stripes(striped, size)
+        return Verdict.ACCEPTED if fits else Verdict.REFUSED
+
+    @machine.operation(
+        lambda known: [v for v in known.idle() if not known.offered(v.name)]
+    )
+    def retype(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Change the type of a volume, with or without migration."""
+        public = kinds.public()
+        target = rng.choice([*public, *public, *kinds.by_name().values()])
+        policy = rng.choice(('never', 'on-demand', 'on-demand'))
+        if not (target.on_ceph and vol.kind.on_ceph):
+            # The back end that is not RBD cannot copy data.
+            policy = 'never'
+        by = rng.choice((vol.owner, vol.owner, 'admin'))
+        yield
+        before = self.state(vol)
+        request = {
+            'new_type': self.type_name(target),
+            'migration_policy': policy,
+        }
+        answer = self.callers[by].send(
+            'POST', f'/volumes/{vol.ident}/action', {'os-retype': request}
+        )
+        hidden = not target.public and by != 'admin'
+        if hidden:
+            creating.check_undisclosed(answer.text)
+        expected = self._judge_retype(vol, target, policy, hidden)
+        what = f'{vol.name} from {vol.kind.name} to {target.name}, {policy}'
+        if not self.judge(answer, expected, what):
+            return
+        keys, former = vol.keys, vol.backend
+        record = self.settle(vol)
+        now = self.kind(record['volume_type'])
+        moves = policy != 'never' and not self.model.snapshots_of(vol.name)
+        is_late = now != target and moves and target.on_ceph
+        cloud.require(not is_late, f'not retyped: {what}')
+        if now != target and by == 'admin':
+            quota.expect_lost(self, vol.owner, target)
+        # If the types differ only in their back ends, the stock driver moves
+        # or copies the image to a back end without a data pool.
+        if now != vol.kind and _moved_by_stock(former, target):
+            vol.unrecorded = True
+        vol.kind = now
+        vol.flagged = bool(record['multiattach'])
+        vol.keys = metadata.ours(record['metadata'])
+        if not now.ours and vol.keys:
+            self._await_keys_gone(vol)
+        kept = (
+            vol.keys == keys
+            if now != target
+            else vol.keys.items() <= (keys.items())
+        )
+        cloud.require(kept, f'{what}: keys {keys} became {vol.keys}')
+        if before:
+            vol.bases = [before]
+            vol.inherits = False
+        if not now.on_ceph:
+            vol.filled, vol.bases = None, []
+
+    def _await_keys_gone(self, vol: model.Volume) -> None:
+        """Wait until the keys of a volume that left our driver are removed.
+
+        Cinder deletes the former image after it reports the volume as
+        available.
+        """
+
+        def gone() -> bool:
+            answer = self.admin.get(f'/volumes/{vol.ident}/metadata')
+            return not metadata.ours(answer.body['metadata'])
+
+        self.until(gone, f'{vol.name} to lose its keys')
+        vol.keys = {}
+
+    def _judge_retype(
+        self, vol: model.Volume, target: kinds.Kind, policy: str, hidden: bool
+    ) -> Verdict:
+        if hidden or target == vol.kind:
+            return Verdict.REFUSED
+        if _converts(vol, target):
+            return Verdict.ACCEPTED
+        if policy == 'never' or not target.on_ceph or not vol.kind.on_ceph:
+            return Verdict.EITHER
+        if self.model.snapshots_of(vol.name):
+            # Cinder does not migrate a volume with snapshots.
+            return Verdict.EITHER
+        striping = metadata.pair(target.own)
+        fits = not striping or metadata.whole_stripes(striping, vol.size)
+        # The volume's project may not use a private type.
+        return Verdict.ACCEPTED if fits and target.public else Verdict.EITHER
+
+    @machine.operation(
+        lambda known: [v for v in known.on_ceph() if len(v.kind.backends) > 1]
+    )
+    def migrate(
+        self, rng: random.Random, vol: model.Volume
+    ) -> machine.Operation:
+        """Migrate a volume to the other back end of its type."""
+        copied = rng.random() < 0.6
+        yield
+        before, here = self.state(vol), vol.backend
+        cloud.require(before and here, f'{vol.name} has no image')
+        (target,) = (
+            kinds.BACKENDS[name]
+            for name in vol.kind.backends
+            if not here or name != here.name
+        )
+        body = {'host': target.host, 'force_host_copy': copied}
+        answer = self.admin.send(
+            'POST',
+            f'/volumes/{vol.ident}/action',
+            {'os-migrate_volume': body},
+        )
+        fits = before is not None and before.stripe_count <= target.max_count
+        fits = fits and vol.keys.get(_MODE, 'none') in target.cache_modes
+        expected = Verdict.ACCEPTED if fits else Verdict.EITHER
+        if self.model.snapshots_of(vol.name):
+            expected = Verdict.EITHER
+        what = f'{vol.name} to {target.host}'
+        if not self.judge(answer, expected, what):
+            return
+        status = self.settle(vol)['migration_status']
+        cloud.require(status == 'success' or not fits, f'{what}: {status}')
+        vol.bases, vol.inherits = [before] if before else [], True
+        # The volume moves unchanged, whatever the limits of the other back end
+        # are.
+        vol.foreign = vol.foreign or not fits
 
 
 def _after(
@@ -99,120 +254,6 @@ def _judge_change(
     return Verdict.EITHER if vol.kind.multiattach else Verdict.ACCEPTED
 
 
-def _draw_extend(known: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [
-        v
-        for v in known.volumes.values()
-        if v.status in ('available', 'in-use') and v.owner in 'ab'
-    ]
-    if not volumes:
-        return None
-    volume = rng.choice(volumes)
-    size = volume.size + rng.choice((-1, 0, 1, 1, 1, 2, 2))
-    return {'volume': volume.name, 'size': size}
-
-
-def _extend(world: World, volume: str, size: int) -> None:
-    vol = rule.volume_of(world, volume)
-    caller = world.callers[vol.owner]
-    answer = caller.send(
-        'POST',
-        f'/volumes/{vol.ident}/action',
-        {'os-extend': {'new_size': size}},
-    )
-    expected = _judge_size(world, vol, size)
-    if world.judge(answer, expected, f'{volume} to {size} GiB'):
-        world.settle(vol)
-        vol.size = size
-
-
-def _judge_size(world: World, vol: model.Volume, size: int) -> Verdict:
-    if size <= vol.size or size < 1:
-        return Verdict.REFUSED
-    if vol.status != 'available':
-        # Cinder may refuse a volume of several servers, and the stock driver
-        # checks with its back end.
-        return Verdict.EITHER
-    state = world.state(vol)
-    if state is None:
-        return Verdict.ACCEPTED
-    striped = (state.stripe_unit, state.stripe_count)
-    if metadata.whole_stripes(striped, size):
-        return Verdict.ACCEPTED
-    if vol.managed:
-        # The striping was not requested with a key.
-        return Verdict.ACCEPTED
-    return Verdict.REFUSED
-
-
-def _draw_retype(known: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in known.idle() if not known.offered(v.name)]
-    if not volumes:
-        return None
-    volume = rng.choice(volumes)
-    targets = [*kinds.public(), *kinds.public(), *kinds.by_name().values()]
-    target = rng.choice(targets)
-    policy = rng.choice(('never', 'on-demand', 'on-demand'))
-    if not (target.on_ceph and volume.kind.on_ceph):
-        # The back end that is not RBD cannot copy data.
-        policy = 'never'
-    return {
-        'volume': volume.name,
-        'kind': target.name,
-        'policy': policy,
-        'by': rng.choice((volume.owner, volume.owner, 'admin')),
-    }
-
-
-def _retype(
-    world: World, volume: str, kind: str, policy: str, by: str
-) -> None:
-    vol = rule.volume_of(world, volume)
-    target = kinds.by_name()[kind]
-    before = world.state(vol)
-    body = {'new_type': world.type_name(target), 'migration_policy': policy}
-    path = f'/volumes/{vol.ident}/action'
-    answer = world.callers[by].send('POST', path, {'os-retype': body})
-    hidden = not target.public and by != 'admin'
-    if hidden:
-        creating.check_undisclosed(world, answer.text, f'{volume} to {kind}')
-    expected = _judge_retype(world, vol, target, policy, hidden)
-    what = f'{volume} from {vol.kind.name} to {kind}, {policy}'
-    if not world.judge(answer, expected, what):
-        return
-    keys, former = vol.keys, vol.backend
-    record = world.settle(vol)
-    now = world.kind(record['volume_type'])
-    moves = policy != 'never' and not world.model.snapshots_of(volume)
-    if now != target and moves and target.on_ceph:
-        world.violate('not-retyped', what)
-    if now != target and by == 'admin':
-        quota.expect_lost(world, vol.owner, target)
-    # If the types differ only in their back ends, the stock driver moves or
-    # copies the image to a back end without a data pool.
-    if now != vol.kind and _moved_by_stock(former, target):
-        vol.unrecorded = True
-    vol.kind = now
-    vol.flagged = bool(record['multiattach'])
-    vol.keys = metadata.ours(record['metadata'])
-    if not now.ours and vol.keys:
-        vol.keys = _forgotten(world, vol)
-    if now != target and vol.keys != keys:
-        world.violate('keys-changed', f'{what}: not done, but {vol.keys}')
-    for key, value in vol.keys.items():
-        if keys.get(key) != value:
-            world.violate('keys-changed', f'{what}: now {key} = {value}')
-    if before:
-        vol.bases = [before]
-        vol.inherits = False
-    if not now.on_ceph:
-        vol.filled, vol.bases = None, []
-    elif vol.filled is None and not before:
-        # The content is unknown after a retype from a back end that stores no
-        # data.
-        vol.filled = None
-
-
 def _moved_by_stock(former: kinds.Backend | None, target: kinds.Kind) -> bool:
     return (
         former is not None
@@ -220,45 +261,6 @@ def _moved_by_stock(former: kinds.Backend | None, target: kinds.Kind) -> bool:
         and not target.specs
         and not target.multiattach
     )
-
-
-def _forgotten(world: World, vol: model.Volume) -> dict[str, str]:
-    """Wait until the keys of a volume that left our driver are removed.
-
-    Cinder deletes the former image after it reports the volume as available.
-    """
-
-    def gone() -> bool:
-        answer = world.admin.get(f'/volumes/{vol.ident}/metadata')
-        return not metadata.ours(answer.body['metadata'])
-
-    world.until(gone, f'{vol.name} to lose its keys')
-    return {}
-
-
-def _judge_retype(
-    world: World,
-    vol: model.Volume,
-    target: kinds.Kind,
-    policy: str,
-    hidden: bool,
-) -> Verdict:
-    if hidden or target == vol.kind:
-        return Verdict.REFUSED
-    if _converts(vol, target):
-        return Verdict.ACCEPTED
-    if policy == 'never' or not target.on_ceph or not vol.kind.on_ceph:
-        return Verdict.EITHER
-    if world.model.snapshots_of(vol.name):
-        # Cinder does not migrate a volume with snapshots.
-        return Verdict.EITHER
-    striping = metadata.pair(target.own)
-    if striping and not metadata.whole_stripes(striping, vol.size):
-        return Verdict.EITHER
-    if not target.public:
-        # The volume's project may not use the type.
-        return Verdict.EITHER
-    return Verdict.ACCEPTED
 
 
 def _converts(vol: model.Volume, target: kinds.Kind) -> bool:
@@ -277,51 +279,3 @@ def _converts(vol: model.Volume, target: kinds.Kind) -> bool:
         return True
     fits = metadata.whole_stripes(striping, vol.size)
     return fits and striping[1] <= here.max_count
-
-
-def _draw_migrate(known: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in known.on_ceph() if len(v.kind.backends) > 1]
-    if not volumes:
-        return None
-    volume = rng.choice(volumes)
-    return {'volume': volume.name, 'copied': rng.random() < 0.6}
-
-
-def _migrate(world: World, volume: str, copied: bool) -> None:
-    vol = rule.volume_of(world, volume)
-    before, here = world.state(vol), vol.backend
-    if before is None or here is None:
-        raise rule.Missing(volume)
-    (target,) = (
-        kinds.BACKENDS[name] for name in vol.kind.backends if name != here.name
-    )
-    body = {'host': target.host, 'force_host_copy': copied}
-    answer = world.admin.send(
-        'POST',
-        f'/volumes/{vol.ident}/action',
-        {'os-migrate_volume': body},
-    )
-    fits = before.stripe_count <= target.max_count
-    mode = vol.keys.get(_MODE, 'none')
-    fits = fits and mode in target.cache_modes
-    expected = Verdict.ACCEPTED if fits else Verdict.EITHER
-    if world.model.snapshots_of(volume):
-        expected = Verdict.EITHER
-    what = f'{volume} to {target.host}'
-    if not world.judge(answer, expected, what):
-        return
-    record = world.settle(vol)
-    if record['migration_status'] != 'success' and fits:
-        world.violate('not-migrated', f'{what}: {record["migration_status"]}')
-    vol.bases, vol.inherits = [before], True
-    # The volume moves unchanged, whatever the limits of the other back end
-    # are.
-    vol.foreign = vol.foreign or not fits
-
-
-RULES = (
-    rule.Rule('keys', 6, _draw_keys, _set_keys),
-    rule.Rule('extend', 4, _draw_extend, _extend),
-    rule.Rule('retype', 5, _draw_retype, _retype),
-    rule.Rule('migrate', 1, _draw_migrate, _migrate),
-)

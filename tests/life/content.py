@@ -28,15 +28,15 @@ def block(number: int) -> bytes:
     return random.Random(number).randbytes(BLOCK)
 
 
-def drawn(rng: random.Random, size: int) -> dict[str, int]:
-    """Draw blocks to write to a volume, with offsets as JSON keys.
+def drawn(rng: random.Random, size: int) -> Content:
+    """Draw blocks to write to a volume.
 
     :param size: size of the volume in GiB
     """
     last = size * GIB // BLOCK - 1
     places = {0, last, *(rng.randint(0, last) for _ in range(3))}
     wanted = rng.sample(sorted(places), min(3, len(places)))
-    return {str(place * BLOCK): rng.getrandbits(32) for place in wanted}
+    return {place * BLOCK: rng.getrandbits(32) for place in wanted}
 
 
 def digests(content: Content) -> Digests:

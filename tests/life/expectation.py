@@ -85,11 +85,6 @@ def _fits(layout: Layout, size: int) -> bool:
     return layout[1] <= layout[0] and metadata.whole_stripes(layout[1:], size)
 
 
-def data_pool(volume: model.Volume, backend: kinds.Backend) -> str | None:
-    """Return the expected data pool of a volume."""
-    return volume.kind.data_pool(backend)
-
-
 def single_client(
     volume: model.Volume, backend: kinds.Backend
 ) -> set[frozenset[str]]:

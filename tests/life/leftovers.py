@@ -4,59 +4,38 @@
 
 from __future__ import annotations
 
-from tests.life import ceph_process
+from typing import TYPE_CHECKING
+
 from tests.life import cloud
 from tests.life import quota
-from tests.life import world as worlds
 
-World = worlds.World
+if TYPE_CHECKING:
+    from tests.life import machine
 
-_TENANTS = ('a', 'b')
-_VOLUMES = ('volumes', 'volumes2', 'backups')
-
-
-def idents(world: World) -> list[str]:
-    """Return the IDs of all volumes of the tenants, including deleted ones."""
-    return [
-        ident
-        for tenant in _TENANTS
-        for ident in cloud.rows('volumes', world.callers[tenant].project)
-    ]
+_POOLS = ('images', 'volumes', 'volumes2', 'backups')
 
 
-def check(world: World, more: list[str]) -> None:
+def check(world: machine.Machine, more: set[str]) -> None:
     """Check that nothing is left of a sequence's volumes.
 
-    :param more: IDs that are not in the tenants' rows, such as those of Glance
-        images and the administrator's volumes
+    :param more: IDs that may not be in the tenants' rows, such as those of
+        Glance images and the administrator's volumes
     """
-    wanted = {*idents(world), *more}
+    projects = {name: world.callers[name].project for name in 'ab'}
+    wanted = set(more)
+    for project in projects.values():
+        wanted |= set(cloud.rows('volumes', project))
     # Glance moves an image with clones to the trash. Only the operator
     # removes it from there, with `rbd trash purge`.
     world.cluster.purge_trash('images')
-    for pool in ('images', *_VOLUMES):
-        left = [
-            name
-            for name in world.cluster.names(pool)
-            if any(ident in name for ident in wanted)
-        ]
-        if left:
-            world.violate('left-in-ceph', f'{pool}: {left}')
-    for tenant in _TENANTS:
-        _check_rows(world, tenant)
-
-
-def _check_rows(world: World, tenant: str) -> None:
-    project = world.callers[tenant].project
-    for table in ('volumes', 'snapshots', 'backups'):
-        if rows := cloud.rows(table, project, 'not deleted'):
-            world.violate('left-in-database', f'{table}: {rows}')
-    if rows := quota.reserved(world, tenant):
-        world.violate('left-in-database', f'reservations: {rows}')
-
-
-def check_cluster(
-    cluster: ceph_process.Cluster, before: set[str]
-) -> list[str]:
-    """Return what was added to the pools."""
-    return sorted(cluster.everything() - before)
+    left = [
+        f'{pool}/{name}'
+        for pool in _POOLS
+        for name in world.cluster.names(pool)
+        if any(ident in name for ident in wanted)
+    ]
+    for tenant, project in projects.items():
+        for table in ('volumes', 'snapshots', 'backups'):
+            left += cloud.rows(table, project, 'not deleted')
+        left += quota.reserved(world, tenant)
+    cloud.require(not left, f'left behind: {left}')

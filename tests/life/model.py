@@ -71,6 +71,10 @@ class Volume:
     #: Whether its layout may be one that its back end would not create.
     foreign: bool = False
 
+    def known_content(self) -> Content | None:
+        """Return a copy of the content, if it is known."""
+        return None if self.filled is None else dict(self.filled)
+
     @property
     def idle(self) -> bool:
         """Whether it is available."""
@@ -107,6 +111,10 @@ class Snapshot:
     owner: str
     foreign: bool = False
 
+    def known_content(self) -> Content | None:
+        """Return a copy of the content, if it is known."""
+        return None if self.filled is None else dict(self.filled)
+
 
 @dataclasses.dataclass
 class Backup:
@@ -129,7 +137,6 @@ class Image:
     owner: str
     size: int
     filled: Content | None
-    shared: bool = False
 
 
 @dataclasses.dataclass
@@ -153,6 +160,16 @@ class Stray:
     filled: Content | None
 
 
+Resource = Volume | Snapshot | Backup | Image | Transfer | Stray
+
+
+def about(entry: Resource) -> set[str]:
+    """Return the names of a resource and of the volume that it is of."""
+    if isinstance(entry, Snapshot | Transfer):
+        return {entry.name, entry.volume}
+    return {entry.name}
+
+
 @dataclasses.dataclass
 class Model:
     """All resources of a sequence, by name, in order of creation."""
@@ -171,6 +188,19 @@ class Model:
     def on_ceph(self) -> list[Volume]:
         """Return the available volumes that are RBD images."""
         return [each for each in self.idle() if each.backend]
+
+    def filled(self) -> list[Volume]:
+        """Return those of them whose content is known."""
+        return [each for each in self.on_ceph() if each.filled is not None]
+
+    def of_tenants(self) -> list[Volume]:
+        """Return the volumes of the tenants."""
+        return [v for v in self.volumes.values() if v.owner in 'ab']
+
+    def usable(self) -> list[Volume]:
+        """Return the volumes of the tenants that they can use."""
+        states = ('available', 'in-use')
+        return [v for v in self.of_tenants() if v.status in states]
 
     def snapshots_of(self, volume: str) -> list[Snapshot]:
         """Return the snapshots of a volume, oldest first."""

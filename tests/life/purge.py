@@ -8,10 +8,10 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.life import cloud
-from tests.life import world as worlds
 
 if TYPE_CHECKING:
     from tests.life import ceph_process
+    from tests.life import machine
 
 #: Prefix of the names of projects, types and images of a run.
 PREFIX = 'life-'
@@ -25,7 +25,7 @@ _PATIENCE = 60
 _POOLS = ('volumes', 'volumes2')
 
 
-def sequence(world: worlds.World) -> None:
+def sequence(world: machine.Machine) -> None:
     """Remove everything that a sequence left."""
     for tenant in ('a', 'b'):
         ident = world.callers[tenant].project

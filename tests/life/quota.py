@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from tests.life import cloud
 from tests.life import kinds
-from tests.life import world as worlds
 
-World = worlds.World
+if TYPE_CHECKING:
+    from tests.life import machine
 
 #: Seconds within which Cinder must commit or roll back reservations.
 _PATIENCE = 15
 
 
-def check(world: World, tenant: str) -> None:
+def check(world: machine.Machine, tenant: str) -> None:
     """Check that a tenant's quota usage matches its resources.
 
     Cinder sets a volume's status before it commits or rolls back the
@@ -24,13 +25,12 @@ def check(world: World, tenant: str) -> None:
     """
     deadline = time.monotonic() + _PATIENCE
     while wrong := _difference(world, tenant):
-        if time.monotonic() > deadline:
-            world.violate('quota', f'{tenant} has {wrong}')
-            return
+        in_time = time.monotonic() < deadline
+        cloud.require(in_time, f'quota: {tenant} has {wrong}')
         time.sleep(0.5)
 
 
-def _difference(world: World, tenant: str) -> str:
+def _difference(world: machine.Machine, tenant: str) -> str:
     caller = world.callers[tenant]
     expected = _used(world, tenant)
     answer = world.admin.get(f'/os-quota-sets/{caller.project}?usage=True')
@@ -48,7 +48,7 @@ def _difference(world: World, tenant: str) -> str:
     return ''
 
 
-def _used(world: World, tenant: str) -> dict[str, int]:
+def _used(world: machine.Machine, tenant: str) -> dict[str, int]:
     """Return a tenant's resource usage by quota name."""
     known = world.model
     mine = [v for v in known.volumes.values() if v.owner == tenant]
@@ -68,7 +68,9 @@ def _used(world: World, tenant: str) -> dict[str, int]:
     return used
 
 
-def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
+def reserved(
+    world: machine.Machine, tenant: str, condition: str = 'true'
+) -> list[str]:
     """Return the IDs of a tenant's open reservations.
 
     Negative reservations are left out, because Cinder's scheduler keeps them
@@ -82,7 +84,7 @@ def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
     return [row for row in rows if row not in world.lost_reservations]
 
 
-def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:
+def expect_lost(world: machine.Machine, owner: str, kind: kinds.Kind) -> None:
     """Expect an open reservation after an operator's failed retype.
 
     Cinder reserves quota in the volume's project but rolls back in the project

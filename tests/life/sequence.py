@@ -1,101 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One sequence: its steps, with checks after each step and at the end."""
+"""A sequence: all operations, the checks after each, and the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent import futures
-import dataclasses
 import random
-import traceback
 
-from tests.life import failures
+from tests.life import attaching
+from tests.life import changing
+from tests.life import copying
+from tests.life import creating
 from tests.life import invariants
 from tests.life import leftovers
+from tests.life import model
+from tests.life import owning
 from tests.life import purge
 from tests.life import removing
-from tests.life import rule as rules
-from tests.life import steps as steps_module
-from tests.life import world as worlds
-
-#: The kind of failures that are not caused by the cloud.
-BROKEN = 'broken-test'
-#: The number of steps between checks of the content of all volumes.
-_ALL_READ = 6
+from tests.life import specs
 
 
-@dataclasses.dataclass
-class Result:
-    """The result of a sequence."""
+class Sequence(
+    creating.Creating,
+    changing.Changing,
+    copying.Copying,
+    attaching.Attaching,
+    owning.Owning,
+    removing.Removing,
+    specs.Specs,
+):
+    """A state machine with all operations."""
 
-    steps: list[steps_module.Step] = dataclasses.field(default_factory=list)
-    violations: list[failures.Violation] = dataclasses.field(
-        default_factory=list
-    )
+    def check(self, used: set[str]) -> None:
+        """Check all conditions, after operations on these resources."""
+        invariants.check(self, used)
 
+    def delete_all(self) -> None:
+        """Delete all resources as their owners, in random order."""
+        known = self.model
+        for offer in list(known.transfers.values()):
+            self.cancel(offer)
+        for vol in list(known.volumes.values()):
+            for name in list(vol.attachments):
+                self.remove_attachment(vol, name)
+        entries: list[removing.Entry | model.Volume] = [
+            *known.snapshots.values(),
+            *known.backups.values(),
+            *known.images.values(),
+            *known.volumes.values(),
+        ]
+        random.Random(len(self.told)).shuffle(entries)
+        # A volume can be deleted only after its snapshots.
+        entries.sort(key=lambda each: bool(known.snapshots_of(each.name)))
+        for entry in entries:
+            if isinstance(entry, model.Volume):
+                self.delete_volume(entry)
+            else:
+                self.delete_entry(entry)
+        for stray in list(known.strays.values()):
+            self.cluster.remove(stray.backend.pool, stray.image)
+            del known.strays[stray.name]
 
-def run(
-    world: worlds.World, groups: Iterable[steps_module.Group], seed: str
-) -> Result:
-    """Run a sequence with all checks, and clean up.
+    def check_left(self, idents: set[str]) -> None:
+        """Check that nothing is left of resources with these IDs."""
+        leftovers.check(self, idents)
 
-    :param seed: determines the order of the final deletions
-    """
-    result = Result()
-    ended = None
-    try:
-        _run(world, groups, seed, result)
-    except failures.Violation as violation:
-        ended = violation
-    except Exception as error:
-        world.tell(''.join(traceback.format_tb(error.__traceback__)))
-        ended = failures.Violation(BROKEN, repr(error))
-    result.violations = [*world.found, *([ended] if ended else [])]
-    if result.violations:
+    def purge(self) -> None:
+        """Remove what a failed sequence left."""
         try:
-            purge.sequence(world)
+            purge.sequence(self)
         except Exception as error:
-            world.tell(f'cannot clean up: {error!r}')
-    return result
-
-
-def _run(
-    world: worlds.World,
-    groups: Iterable[steps_module.Group],
-    seed: str,
-    result: Result,
-) -> None:
-    idents: set[str] = set()
-    for group in groups:
-        result.steps += group
-        _take(world, group)
-        idents |= {v.ident for v in world.model.volumes.values()}
-        idents |= {i.ident for i in world.model.images.values()}
-    world.tell('end: delete all')
-    removing.all_of_it(world, random.Random(f'{seed} end'))
-    leftovers.check(world, sorted(idents))
-
-
-def _take(world: worlds.World, group: steps_module.Group) -> None:
-    """Run the steps of a group concurrently and check the result."""
-    if len(group) == 1:
-        _do(world, group[0])
-    else:
-        with futures.ThreadPoolExecutor(len(group)) as pool:
-            running = [pool.submit(_do, world, step) for step in group]
-        for each in running:
-            each.result()
-    read = {name for step in group for name in step.names}
-    if any(step.number % _ALL_READ == 0 for step in group):
-        read |= world.model.volumes.keys()
-    invariants.check(world, read)
-
-
-def _do(world: worlds.World, step: steps_module.Step) -> None:
-    world.tell(f'step {step.line()}')
-    made = {'new': step.new} if step.new else {}
-    try:
-        steps_module.RULES[step.rule].act(world, **step.args, **made)
-    except rules.Missing as missing:
-        world.tell(f'left out: no {missing}')
+            self.tell(f'cannot clean up: {error!r}')

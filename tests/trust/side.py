@@ -237,7 +237,7 @@ class Side:
         :param server: the server that is to use it, with a drawn cache mode
             if the driver is ours
         """
-        blocks = {int(k): v for k, v in contents.drawn(rng, 1).items()}
+        blocks = contents.drawn(rng, 1)
         volume = Volume('', blocks, server=server)
         metadata = {}
         if server and self.name == 'ours':

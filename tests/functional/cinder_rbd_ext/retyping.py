@@ -12,8 +12,7 @@ child, or both are killed at a random moment (``moments``). Then another
 service recovers: one that starts, or in half of the trials the other one of a
 cluster, which has been searching for interrupted retypes all the time.
 
-In half of the trials, the volume is encrypted as Cinder does it: its image
-begins with a LUKS header.
+In half of the trials, the volume has an encryption key.
 
 A service can also be stopped at a line (``pauses``) until another one has
 recovered, and then continues.
@@ -30,7 +29,6 @@ import random
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 from typing import Any
@@ -83,9 +81,6 @@ _CODE = (str(_PACKAGE / 'retype'), str(_PACKAGE / 'lifecycle/migration'))
 _DURATION, _EXPIRED = 4, 6.0
 
 _SERVICE, _CHILD, _BOTH = 'service', 'child', 'service and child'
-
-# What an encrypted volume contains, in MiB.
-_DECRYPTED, _LUKS = 2, 6
 
 
 def _configure(conf: str, directory: str) -> None:
@@ -144,52 +139,6 @@ def _ended(running: tuple[int, int]) -> Any:
     return json.loads(answer) if answer else None
 
 
-#: QEMU's program, repeated when it could not measure its CPU time.
-_QEMU_IMG = str(
-    pathlib.Path(__file__).parents[3] / 'tools/sandbox_cloud/shims/qemu-img'
-)
-
-
-class _Luks:
-    """Data that are encrypted with a passphrase, as QEMU does it.
-
-    :ivar content: the beginning of an image with the encrypted data
-    """
-
-    def __init__(self, directory: str) -> None:
-        passphrase = pathlib.Path(directory, 'passphrase')
-        passphrase.write_text('passphrase')
-        self._secret = ('--object', f'secret,id=key,file={passphrase}')
-        self._file = pathlib.Path(directory, 'luks')
-        options = ('-f', 'luks', '-o', 'key-secret=key,iter-time=10')
-        subprocess.run(
-            [
-                *(_QEMU_IMG, 'create', '-q', *self._secret, *options),
-                *(str(self._file), f'{_DECRYPTED}M'),
-            ],
-            check=True,
-        )
-        if not self._succeeds('write'):
-            raise AssertionError('QEMU could not encrypt the data')
-        content = self._file.read_bytes()
-        self.content = content.ljust(_LUKS * units.Mi, b'\0')
-
-    def decrypts(self, content: bytes) -> bool:
-        """Return whether the passphrase decrypts the data of an image."""
-        self._file.write_bytes(content)
-        return self._succeeds('read')
-
-    def _succeeds(self, command: str) -> bool:
-        image = f'driver=luks,key-secret=key,file.filename={self._file}'
-        chosen = f'{command} -P 90 0 {_DECRYPTED}M'
-        done = subprocess.run(
-            ['qemu-io', *self._secret, '--image-opts', image, '-c', chosen],
-            check=False,
-            stdout=subprocess.DEVNULL,
-        )
-        return not done.returncode
-
-
 class Service:
     """A volume service of a back end, in a process of its own."""
 
@@ -220,7 +169,6 @@ class Service:
         type_id: str,
         snapshots: int,
         key: str | None,
-        luks: _Luks,
     ) -> Any:
         """Return a new volume with data, and its checksums."""
         volume = objects.Volume(
@@ -241,14 +189,11 @@ class Service:
         volume.save()
         with self._image(volume.name) as image:
             image.resize(_SIZE * units.Mi)
-            if key:
-                image.write(luks.content, 0)
-            else:
-                rbd_content.write(image, 3, 4)
+            rbd_content.write(image, 3, 4)
             for number in range(snapshots):
                 image.create_snap(f'snapshot-{number}')
                 image.protect_snap(f'snapshot-{number}')
-                rbd_content.write(image, _LUKS + number, 4)
+                rbd_content.write(image, 6 + number, 4)
                 rbd_content.write(image, 70, 1 + number)
             rbd_content.write(image, _SIZE - 1, 1)
         return volume.id, self._sums(volume.name)
@@ -384,17 +329,12 @@ class Service:
         ident: str,
         is_new: bool,
         sums: Any,
-        luks: _Luks,
     ) -> list[str]:
         """Return what is wrong with a volume, and with its pool."""
         volume = self._volume(ident)
         wrong = []
         if self._sums(volume.name) != sums:
             wrong.append('the content has changed')
-        if volume.encryption_key_id:
-            with self._image(volume.name, read_only=True) as image:
-                if not luks.decrypts(image.read(0, _LUKS * units.Mi)):
-                    wrong.append('the content cannot be decrypted')
         with self._image(volume.name, read_only=True) as image:
             if (image.stripe_count() == 8) != (is_new and kind == _RETYPE):
                 wrong.append(f'type and image disagree: {is_new}')
@@ -538,13 +478,11 @@ class _Trials:
     """One trial after the other; each prints its result.
 
     :param seed: of the random numbers
-    :param luks: the content of encrypted volumes
     :param types: the ids of the volume type before and after a retype
     """
 
-    def __init__(self, seed: int, luks: _Luks, types: tuple[str, str]) -> None:
+    def __init__(self, seed: int, types: tuple[str, str]) -> None:
         self._chance = random.Random(seed)
-        self._luks = luks
         self._plain, self._striped = types
         # Seconds that a request takes, and its lines of code, by kind.
         self._took: dict[str, float] = {}
@@ -655,7 +593,6 @@ class _Trials:
                 self._plain,
                 snapshots,
                 str(key) if is_encrypted else None,
-                self._luks,
             )
 
         ident, sums = _ended(_run(prepare))
@@ -710,7 +647,7 @@ class _Trials:
         is_new = has_moved or volume.volume_type_id == self._striped
         if has_moved:
             service = Service(_OTHER)
-        wrong = service.check(request.kind, ident, is_new, sums, self._luks)
+        wrong = service.check(request.kind, ident, is_new, sums)
         return {
             'begun': is_begun,
             'new': is_new,
@@ -755,7 +692,7 @@ def main() -> None:
     advisory_locks.DURATION = _DURATION
     advisory_locks.INTERVAL = 0.5
     types = _ended(_run(_make_types))
-    trials = _Trials(args.seed, _Luks(args.directory), types)
+    trials = _Trials(args.seed, types)
     for kind in args.kinds:
         trials.unharmed(kind)
         trials.count_lines(kind)
