@@ -334,10 +334,6 @@ class BrowserTestCase(base.CloudTestCase):
         element: WebElement = self.until_true(there)
         return element
 
-    def until_gone(self, selector: str) -> None:
-        """Wait until no matching element is visible."""
-        self.until_true(lambda: not self.shown(selector))
-
     def text(self, selector: str) -> str:
         """Return the text of a visible matching element."""
         return str(self.until_true(lambda: self.find(selector).text or ' '))

@@ -72,19 +72,6 @@ class GroupTestCase(base.CloudTestCase):
         self.wait_for(ident, kind='group_snapshots')
         return ident
 
-    def group_named(self, name: str) -> str:
-        """Wait for the group with a name; return its ID."""
-
-        def found() -> str | None:
-            groups = self.request('GET', '/groups')['groups']
-            idents = (each['id'] for each in groups if each['name'] == name)
-            return next(idents, None)
-
-        ident: str = self.until(found)
-        self.addCleanup(self.remove_group, ident)
-        self.wait_for(ident, kind='groups')
-        return ident
-
     def members(self, group: str) -> list[str]:
         """Return the IDs of the volumes of a group."""
         answer = self.request('GET', f'/volumes/detail?group_id={group}')

@@ -2,8 +2,8 @@
 
 """Test servers of the sandbox that use volumes and move between hosts.
 
-``test_cache_modes.py`` boots a server from a volume. ``test_ways.py`` tests
-the cold migration.
+``test_cache_modes.py`` boots a server from a volume. ``test_moves.py`` has the
+other operations, with hosts that allow other modes.
 """
 
 import subprocess

@@ -233,11 +233,6 @@ class Rados:
         self.cluster.reach('Rados.list_pools')
         return list(self.cluster.pools)
 
-    def pool_exists(self, name: str) -> bool:
-        """Return whether a pool exists."""
-        self._require_connected()
-        return name in self.cluster.pools
-
     def pool_lookup(self, name: str) -> int | None:
         """Return the ID of a pool."""
         self._require_connected()
