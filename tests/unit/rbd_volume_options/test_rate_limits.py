@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import functools
-from typing import Any
 
 import ddt
 
@@ -91,249 +90,165 @@ def _limits(
     return rate_limits.limits_of(resolved, gib * sizes.GIB, is_accepted)
 
 
+_BY_SIZE = {'rbd:iops_limit_per_gib': '3'}
+_FLOOR = {**_BY_SIZE, 'rbd:iops_limit_minimum': '100'}
+_MOST = {'rbd:iops_limit_maximum': '200'}
+_BURST = {
+    'rbd:read_iops_limit': '100',
+    'rbd:read_iops_burst': '300',
+    'rbd:read_iops_burst_seconds': '60',
+}
+
+
+def _iops(limit: int | None, burst: int | None = None) -> dict[str, int]:
+    values = {'rbd:iops_limit': limit, 'rbd:iops_burst': burst}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _own(limit: int | None, burst: int | None = None) -> _Texts:
+    return {key: str(value) for key, value in _iops(limit, burst).items()}
+
+
 @ddt.ddt
 class LimitsTestCase(refusals.RefusalTestCase):
     @ddt.data(
-        (1, {'rbd:iops_limit_per_gib': '3'}, 3),
-        (10, {'rbd:iops_limit_per_gib': '3'}, 30),
+        # Extra specs, metadata, size in GiB, and the limits.
+        # A limit follows from the size, or from the maximum of the type.
+        (_BY_SIZE, {}, 1, _iops(3)),
+        (_BY_SIZE, {}, 10, _iops(30)),
+        (_FLOOR, {}, 10, _iops(100)),
+        ({**_BY_SIZE, **_MOST}, {}, 100, _iops(200)),
+        (_MOST, {}, 1, _iops(200)),
+        # It is at most what librbd accepts.
         (
-            10,
-            {'rbd:iops_limit_per_gib': '3', 'rbd:iops_limit_minimum': '100'},
-            100,
+            *({'rbd:bps_limit_per_gib': '1G'}, {}, 10**4),
+            {'rbd:bps_limit': 1 << 40},
+        ),
+        # That of a volume overrides it, up to the maximum of the type, or to
+        # what the size gives.
+        (
+            {'rbd:bps_limit_per_gib': '1M'},
+            *({'rbd:bps_limit': '1M'}, 2, {'rbd:bps_limit': 1 << 20}),
+        ),
+        ({**_BY_SIZE, **_MOST}, _own(200), 1, _iops(200)),
+        (_FLOOR, _own(600), 200, _iops(600)),
+        # The minimum of the type can be less than the usual one, and the
+        # largest of a small type is always possible.
+        (
+            {'rbd:iops_limit_per_gib': '500', 'rbd:iops_limit_minimum': '5'},
+            *(_own(5), 1, _iops(5)),
+        ),
+        ({'rbd:iops_limit_maximum': '3'}, _own(3), 1, _iops(3)),
+        (_BY_SIZE, _own(3), 1, _iops(3)),
+        # Administrators can set any.
+        (_own(1), {}, 1, _iops(1)),
+        # A burst and its length go with the limit.
+        (_BURST, {}, 1, {key: int(text) for key, text in _BURST.items()}),
+        ({}, _BURST, 1, {key: int(text) for key, text in _BURST.items()}),
+        (
+            {'rbd:iops_limit_per_gib': '300'},
+            *(_own(50, 300), 1, _iops(50, 300)),
+        ),
+        # That of the type can be larger, and gives way to a larger limit.
+        (
+            {'rbd:iops_limit_per_gib': '300', **_own(None, 301)},
+            *({}, 1, _iops(300, 301)),
         ),
         (
-            100,
-            {'rbd:iops_limit_per_gib': '3', 'rbd:iops_limit_maximum': '200'},
-            200,
+            {**_own(100, 200), 'rbd:iops_burst_seconds': '5'},
+            *(_own(500), 1, _iops(500)),
         ),
-        (1, {'rbd:iops_limit_maximum': '200'}, 200),
+        ({**_BY_SIZE, **_own(None, 200)}, {}, 1, _iops(3, 200)),
+        ({**_BY_SIZE, **_own(None, 200)}, {}, 100, _iops(300)),
+        # Limits of different kinds are independent.
+        (
+            {'rbd:read_bps_limit': '1K', 'rbd:write_iops_limit': '7'},
+            *({}, 1, {'rbd:read_bps_limit': 1024, 'rbd:write_iops_limit': 7}),
+        ),
     )
     @ddt.unpack
-    def test_limit_follows_from_size_and_maximum(
-        self, gib: int, of_type: _Texts, limit: int
+    def test_limits_follow_from_type_volume_and_size(
+        self, of_type: _Texts, own: _Texts, gib: int, limits: dict[str, int]
     ) -> None:
-        self.assertEqual({'rbd:iops_limit': limit}, _limits(of_type, gib=gib))
+        self.assertEqual(limits, _limits(of_type, own, gib=gib))
 
-    def test_default_of_the_back_end_is_at_most_the_maximum_of_a_type(
-        self,
+    @ddt.data(
+        # Extra specs, metadata, the key, the reason, and what is allowed.
+        ({}, {'rbd:write_iops_limit': '9'}, 'less', f'10 to {10**9}'),
+        ({}, {'rbd:bps_limit': '1048575'}, 'less', f'{1 << 20} to {1 << 40}'),
+        (
+            {**_FLOOR, 'rbd:iops_limit_per_gib': '500'},
+            *(_own(99), 'less', '100 to 500'),
+        ),
+        ({'rbd:iops_limit_maximum': '3'}, _own(2), 'less', '3 to 3'),
+        (_BY_SIZE, _own(2), 'less', '3 to 3'),
+        (_MOST, _own(201), 'more', '10 to 200'),
+        (_FLOOR, _own(101), 'more', '100 to 100'),
+        (
+            {'rbd:iops_limit_per_gib': '300'},
+            *(_own(None, 301), 'more', '1 to 300'),
+        ),
+    )
+    @ddt.unpack
+    def test_value_of_a_volume_is_in_the_range_of_its_type(
+        self, of_type: _Texts, own: _Texts, word: str, allowed: str
     ) -> None:
-        defaults = {'rbd:iops_limit': '900', 'rbd:iops_burst': '1000'}
-        self.assertEqual(
-            {'rbd:iops_limit': 200, 'rbd:iops_burst': 200},
-            _limits({'rbd:iops_limit_maximum': '200'}, of_backend=defaults),
-        )
-
-    @ddt.data('rbd:iops_burst', 'rbd:iops_burst_seconds')
-    def test_default_burst_without_a_limit_has_no_effect(
-        self, key: str
-    ) -> None:
-        self.assertEqual({}, _limits({}, of_backend={key: '9'}))
-
-    def test_limit_by_size_is_at_most_what_librbd_accepts(self) -> None:
-        of_type = {'rbd:bps_limit_per_gib': '1G'}
-        self.assertEqual(
-            {'rbd:bps_limit': 1 << 40}, _limits(of_type, gib=10**4)
-        )
-
-    def test_limit_of_a_volume_overrides_that_of_its_size(self) -> None:
-        by_size = {'rbd:bps_limit_per_gib': '1M'}
-        self.assertEqual(
-            {'rbd:bps_limit': 1 << 20},
-            _limits(by_size, {'rbd:bps_limit': '1M'}, gib=2),
-        )
-
-    def _assert_too_small(
-        self, of_type: _Texts, key: str, value: int, allowed: str
-    ) -> None:
+        ((key, text),) = own.items()
         self.assertRefused(
-            lambda: _limits(of_type, {key: str(value)}),
+            lambda: _limits(of_type, own),
             key,
-            value,
-            'less than the volume type allows',
+            int(text),
+            f'{word} than the volume type allows',
             allowed,
             errors.Origin.VOLUME_METADATA,
         )
 
-    def test_owner_cannot_choose_a_limit_that_blocks_copies(self) -> None:
-        for key, smallest, largest in (
-            ('rbd:write_iops_limit', 10, 10**9),
-            ('rbd:bps_limit', 1 << 20, 1 << 40),
-        ):
-            allowed = f'{smallest} to {largest}'
-            self._assert_too_small({}, key, smallest - 1, allowed)
-            own = {key: smallest}
-            self.assertEqual(own, _limits({}, {key: str(smallest)}))
-            # Administrators can.
-            self.assertEqual({key: 1}, _limits({key: '1'}))
-
-    def test_minimum_of_the_type_bounds_the_limit_of_a_volume(self) -> None:
-        by_size = {
-            'rbd:iops_limit_per_gib': '500',
-            'rbd:iops_limit_minimum': '100',
-        }
-        self._assert_too_small(by_size, 'rbd:iops_limit', 99, '100 to 500')
-        by_size['rbd:iops_limit_minimum'] = '5'
-        own = {'rbd:iops_limit': '5'}
-        self.assertEqual({'rbd:iops_limit': 5}, _limits(by_size, own))
-
-    def test_owner_can_choose_the_largest_limit_of_a_small_type(self) -> None:
-        own = {'rbd:iops_limit': '3'}
-        for of_type in (
-            {'rbd:iops_limit_maximum': '3'},
-            {'rbd:iops_limit_per_gib': '3'},
-        ):
-            self.assertEqual({'rbd:iops_limit': 3}, _limits(of_type, own))
-            self._assert_too_small(of_type, 'rbd:iops_limit', 2, '3 to 3')
-
-    def test_limit_of_a_volume_is_at_most_the_maximum_of_its_type(
-        self,
-    ) -> None:
-        by_size = {
-            'rbd:iops_limit_per_gib': '3',
-            'rbd:iops_limit_maximum': '5000',
-        }
-        own = {'rbd:iops_limit': '5000'}
-        self.assertEqual({'rbd:iops_limit': 5000}, _limits(by_size, own))
-
-    def test_limit_of_a_volume_is_at_most_that_of_its_size(self) -> None:
-        """The type sets no maximum."""
-        by_size = {
-            'rbd:iops_limit_per_gib': '3',
-            'rbd:iops_limit_minimum': '100',
-        }
-        largest = {'rbd:iops_limit': '600'}
-        self.assertEqual(
-            {'rbd:iops_limit': 600}, _limits(by_size, largest, gib=200)
-        )
-        self.assertRefused(
-            lambda: _limits(by_size, {'rbd:iops_limit': '601'}, gib=200),
-            'rbd:iops_limit',
-            601,
-            'more than the volume type allows',
-            '100 to 600',
-            errors.Origin.VOLUME_METADATA,
-        )
-
-    def test_burst_of_a_volume_is_at_most_the_limit_of_its_size(self) -> None:
-        by_size = {'rbd:iops_limit_per_gib': '300'}
-        own = {'rbd:iops_limit': '50', 'rbd:iops_burst': '300'}
-        limits = {'rbd:iops_limit': 50, 'rbd:iops_burst': 300}
-        self.assertEqual(limits, _limits(by_size, own))
-        for limit in ({}, {'rbd:iops_limit': '50'}):
-            own = {**limit, 'rbd:iops_burst': '301'}
-            self.assertRefused(
-                functools.partial(_limits, by_size, own),
-                'rbd:iops_burst',
-                301,
-                'more than the volume type allows',
-                '1 to 300',
-                errors.Origin.VOLUME_METADATA,
-            )
-        # The type can have a larger one.
-        by_size['rbd:iops_burst'] = '301'
-        self.assertIn('rbd:iops_burst', _limits(by_size))
-
     @ddt.data(
-        ({}, {'rbd:iops_limit': '5'}, {'rbd:iops_limit': 10}),
+        (_own(100, 50), {}, 'burst', 'less than rbd:iops_limit = 100'),
+        (_own(100), _own(None, 50), 'burst', 'less than rbd:iops_limit = 100'),
+        (_own(None, 50), {}, 'burst', 'set without rbd:iops_limit'),
         (
-            {'rbd:iops_limit_maximum': '100'},
-            {'rbd:iops_limit': '500', 'rbd:iops_burst': '900'},
-            {'rbd:iops_limit': 100, 'rbd:iops_burst': 100},
+            {**_own(50), 'rbd:iops_burst_seconds': '5'},
+            *({}, 'burst_seconds', 'set without rbd:iops_burst'),
         ),
         (
-            {},
-            {'rbd:iops_limit': '5', 'rbd:iops_burst': '7'},
-            {'rbd:iops_limit': 10},
-        ),
-    )
-    @ddt.unpack
-    def test_limit_of_an_existing_volume_becomes_the_nearest_one(
-        self, of_type: _Texts, of_volume: _Texts, limits: dict[str, int]
-    ) -> None:
-        """Without it, the volume would have none."""
-        self.assertEqual(limits, _limits(of_type, of_volume, is_accepted=True))
-
-    def test_burst_and_its_length_go_with_the_limit(self) -> None:
-        wanted = {
-            'rbd:read_iops_limit': 100,
-            'rbd:read_iops_burst': 300,
-            'rbd:read_iops_burst_seconds': 60,
-        }
-        texts = {key: str(value) for key, value in wanted.items()}
-        self.assertEqual(wanted, _limits(texts))
-        self.assertEqual(wanted, _limits({}, texts))
-
-    def test_burst_of_the_type_gives_way_to_a_larger_limit(self) -> None:
-        of_type = {
-            'rbd:iops_limit': '100',
-            'rbd:iops_burst': '200',
-            'rbd:iops_burst_seconds': '5',
-        }
-        self.assertEqual(
-            {'rbd:iops_limit': 500},
-            _limits(of_type, {'rbd:iops_limit': '500'}),
-        )
-        by_size = {'rbd:iops_limit_per_gib': '3', 'rbd:iops_burst': '200'}
-        self.assertIn('rbd:iops_burst', _limits(by_size, gib=1))
-        self.assertEqual({'rbd:iops_limit': 300}, _limits(by_size, gib=100))
-
-    @ddt.data(
-        (
-            {'rbd:iops_limit': '100', 'rbd:iops_burst': '50'},
-            {},
-            *('rbd:iops_burst', 'less than rbd:iops_limit = 100'),
-        ),
-        (
-            {'rbd:iops_limit': '100'},
-            {'rbd:iops_burst': '50'},
-            *('rbd:iops_burst', 'less than rbd:iops_limit = 100'),
-        ),
-        (
-            {'rbd:iops_burst': '50'},
-            {},
-            *('rbd:iops_burst', 'set without rbd:iops_limit'),
-        ),
-        (
-            {'rbd:iops_limit': '50', 'rbd:iops_burst_seconds': '5'},
-            {},
-            *('rbd:iops_burst_seconds', 'set without rbd:iops_burst'),
-        ),
-        (
-            {'rbd:iops_limit': '50', 'rbd:iops_limit_per_gib': '5'},
-            {},
-            *('rbd:iops_limit_per_gib', 'set together with rbd:iops_limit'),
+            *({**_BY_SIZE, **_own(50)}, {}, 'limit_per_gib'),
+            'set together with rbd:iops_limit',
         ),
         (
             {'rbd:iops_limit_minimum': '5'},
-            {},
-            *('rbd:iops_limit_minimum', 'without rbd:iops_limit_per_gib'),
+            *({}, 'limit_minimum', 'set without rbd:iops_limit_per_gib'),
         ),
         (
-            {'rbd:iops_limit_maximum': '100'},
-            {'rbd:iops_limit': '101'},
-            *('rbd:iops_limit', 'more than the volume type allows'),
-        ),
-        (
-            {'rbd:iops_limit_maximum': '100'},
-            {'rbd:iops_limit': '50', 'rbd:iops_burst': '101'},
-            *('rbd:iops_burst', 'more than the volume type allows'),
+            *(_MOST, _own(50, 201), 'burst'),
+            'more than the volume type allows',
         ),
     )
     @ddt.unpack
     def test_contradiction_is_refused(
-        self, of_type: _Texts, of_volume: _Texts, key: str, reason: str
+        self, of_type: _Texts, own: _Texts, word: str, reason: str
     ) -> None:
-        error: Any = self.assertRaises(
-            errors.OptionError, _limits, of_type, of_volume
-        )
-        self.assertEqual(key, error.key)
-        self.assertIn(reason, error.reason)
+        error = self.assertRaises(errors.OptionError, _limits, of_type, own)
+        self.assertEqual(f'rbd:iops_{word}', error.key)
+        self.assertEqual(reason, error.reason)
 
-    def test_limits_of_different_kinds_are_independent(self) -> None:
-        self.assertEqual(
-            {'rbd:read_bps_limit': 1024, 'rbd:write_iops_limit': 7},
-            _limits({'rbd:read_bps_limit': '1K', 'rbd:write_iops_limit': '7'}),
-        )
+    def test_default_of_the_back_end_fits_all_volumes(self) -> None:
+        for of_type, of_backend, limits in (
+            (_MOST, _own(900, 1000), _iops(200, 200)),
+            ({}, _own(None, 9), {}),
+            ({}, {'rbd:iops_burst_seconds': '9'}, {}),
+        ):
+            made = _limits(of_type, of_backend=of_backend)
+            self.assertEqual(limits, made)
+
+    def test_limit_of_an_existing_volume_becomes_the_nearest_one(self) -> None:
+        """Without it, the volume would have none."""
+        for of_type, own, limits in (
+            ({}, _own(5), _iops(10)),
+            (_MOST, _own(500, 900), _iops(200, 200)),
+            ({}, _own(5, 7), _iops(10)),
+        ):
+            self.assertEqual(limits, _limits(of_type, own, is_accepted=True))
 
 
 @ddt.ddt

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import ddt
 import hypothesis
 
 from rbd_volume_options import errors
@@ -12,35 +11,35 @@ from tests.unit.rbd_volume_options import refusals
 CacheMode = cache_modes.CacheMode
 
 
-@ddt.ddt
 class CacheModeTestCase(refusals.RefusalTestCase):
-    @ddt.named_data(
-        ['none', 'none', False, True],
-        ['writethrough', 'writethrough', True, True],
-        ['writeback', 'writeback', True, True],
-        ['directsync', 'directsync', False, True],
-        ['unsafe', 'unsafe', True, False],
-    )
-    def test_mode_knows_cache_and_safety(
-        self, word: str, cached: bool, safe: bool
-    ) -> None:
-        mode = cache_modes.parse_cache_mode(word)
-        self.assertEqual(word, mode.value)
-        self.assertIs(cached, mode.uses_rbd_cache)
-        self.assertIs(safe, mode in cache_modes.SAFE_CACHE_MODES)
+    def test_mode_knows_cache_and_safety(self) -> None:
+        self.assertEqual(
+            [
+                ('none', False, True),
+                ('writethrough', True, True),
+                ('writeback', True, True),
+                ('directsync', False, True),
+                ('unsafe', True, False),
+            ],
+            [
+                (
+                    mode.value,
+                    mode.uses_rbd_cache,
+                    mode in cache_modes.SAFE_CACHE_MODES,
+                )
+                for mode in CacheMode
+            ],
+        )
+        for mode in CacheMode:
+            self.assertIs(mode, cache_modes.parse_cache_mode(mode.value))
 
-    @ddt.named_data(
-        ['true', 'true', True],
-        ['upper_case', 'TRUE', True],
-        ['false', 'False', False],
-        ['zero', '0', False],
-        ['zeros', '-00', False],
-        ['one', '1', True],
-        ['ten', '10', True],
-        ['negative', '-1', True],
-    )
-    def test_setting_of_librbd(self, value: str, cached: bool) -> None:
-        self.assertIs(cached, cache_modes.librbd_caches(value))
+    def test_setting_of_librbd_is_a_boolean_or_a_number(self) -> None:
+        for texts, cached in (
+            (('true', 'TRUE', '1', '10', '-1'), True),
+            (('False', '0', '-00'), False),
+        ):
+            for text in texts:
+                self.assertIs(cached, cache_modes.librbd_caches(text), text)
 
     @hypothesis.given(untrusted.TEXTS)
     def test_any_text_is_a_mode_or_refused(self, text: str) -> None:
@@ -53,73 +52,42 @@ class CacheModeTestCase(refusals.RefusalTestCase):
         joined = ','.join(mode.value for mode in modes)
         self.assertEqual(modes, cache_modes.parse_cache_modes(joined))
 
-    def test_there_are_no_others(self) -> None:
-        self.assertEqual(5, len(CacheMode))
-
-    @ddt.named_data(
-        ['empty', ''],
-        ['capitals', 'WriteBack'],
-        ['name_of_the_member', 'WRITEBACK'],
-        ['space_after', 'writeback '],
-        ['newline_after', 'none\n'],
-        ['libvirt_default', 'default'],
-        ['librbd_policy', 'writearound'],
-        ['boolean', 'true'],
-        ['fullwidth', '\uff4eone'],
-        ['none_of_python', None],
-        ['long', 'none' * 100],
-    )
-    def test_is_no_mode(self, value: str) -> None:
-        self.assertRefused(
-            lambda: cache_modes.parse_cache_mode(value),
+    def test_other_words_are_no_mode(self) -> None:
+        self.assertAllRefused(
+            cache_modes.parse_cache_mode,
             keys.CACHE_MODE,
-            value,
-            'not a cache mode',
+            {
+                'not a cache mode': (
+                    *('', 'WriteBack', 'WRITEBACK', 'writeback ', 'none\n'),
+                    *('default', 'writearound', 'true', '\uff4eone', None),
+                    'none' * 100,
+                )
+            },
             'none, writethrough, writeback, directsync',
         )
 
-    @ddt.named_data(
-        ['one', 'none', [CacheMode.NONE]],
-        [
-            'as_they_stand',
-            'unsafe,none',
-            [CacheMode.UNSAFE, CacheMode.NONE],
-        ],
-        [
-            'spaces',
-            'none, writeback',
-            [CacheMode.NONE, CacheMode.WRITEBACK],
-        ],
-    )
-    def test_list_keeps_order(
-        self, value: str, expected: list[CacheMode]
-    ) -> None:
-        self.assertEqual(tuple(expected), cache_modes.parse_cache_modes(value))
-
-    @ddt.named_data(
-        ['empty', '', "''"],
-        ['space_within', 'none, write back', "'write back'"],
-        ['line_break', 'none,\nwriteback', "'\\nwriteback'"],
-        ['trailing_comma', 'none,', "''"],
-        ['no_mode', 'none,fast', "'fast'"],
-    )
-    def test_is_no_list(self, value: str, word: str) -> None:
-        self.assertRefused(
-            lambda: cache_modes.parse_cache_modes(value),
+    def test_list_keeps_its_order(self) -> None:
+        for value, expected in (
+            ('none', (CacheMode.NONE,)),
+            ('unsafe,none', (CacheMode.UNSAFE, CacheMode.NONE)),
+            ('none, writeback', (CacheMode.NONE, CacheMode.WRITEBACK)),
+        ):
+            self.assertEqual(expected, cache_modes.parse_cache_modes(value))
+        self.assertAllRefused(
+            cache_modes.parse_cache_modes,
             keys.CACHE_MODE,
-            value,
-            f'{word} is not a cache mode',
+            {
+                "'' is not a cache mode": ('', 'none,'),
+                "'write back' is not a cache mode": ('none, write back',),
+                r"'\nwriteback' is not a cache mode": ('none,\nwriteback',),
+                "'fast' is not a cache mode": ('none,fast',),
+            },
             'a comma-separated list of none, writethrough, writeback, '
             'directsync, unsafe',
         )
 
-    def test_joined_is_in_one_order(self) -> None:
-        self.assertEqual(
-            'none, writeback, unsafe',
-            cache_modes.joined(
-                {CacheMode.UNSAFE, CacheMode.WRITEBACK, CacheMode.NONE}
-            ),
-        )
-
-    def test_joined_of_none_is_not_the_mode_none(self) -> None:
+    def test_message_names_modes_in_one_order(self) -> None:
+        modes = {CacheMode.UNSAFE, CacheMode.WRITEBACK, CacheMode.NONE}
+        self.assertEqual('none, writeback, unsafe', cache_modes.joined(modes))
+        # Not the mode none.
         self.assertEqual('no cache mode', cache_modes.joined(()))
