@@ -209,6 +209,18 @@ class RefusedTestCase(refusals.RefusalTestCase):
             origin,
         )
 
+    def test_object_size_of_the_back_end_is_not_limited(self) -> None:
+        few = operator_limits.Limits(max_objects=1000)
+        small = _said(Origin.BACKEND, object_size=32 * KIB)
+        self.assertEqual(32 * KIB, _plan(small, how=few).layout.object_size)
+        # Unless a key sets the striping.
+        striped = _said(_BY_METADATA, striping=Striping(32 * KIB, 2))
+        error = self.assertRaises(
+            errors.OptionError, _plan, small, striped, how=few
+        )
+        self.assertEqual(_BY_METADATA, error.origin)
+        self.assertIn('has 32,768 objects', error.reason)
+
     def test_object_size_under_the_unit_of_another_level(self) -> None:
         small = _said(_BY_METADATA, object_size=4 * KIB)
         for levels, base, origin in (
