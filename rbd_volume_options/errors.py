@@ -106,9 +106,11 @@ class OptionError(ValueError):
 
     def __str__(self) -> str:
         where = f' ({self.origin.label})' if self.origin else ''
+        value = shown(self.value)
+        # A reason that names the value is sufficient.
+        named = '' if value in self.reason else f' = {value}'
         return (
-            f'{self.key} = {shown(self.value)}{where}: {self.reason}; '
-            f'allowed: {self.allowed}'
+            f'{self.key}{named}{where}: {self.reason}; allowed: {self.allowed}'
         )
 
     def at(self, origin: Origin) -> 'OptionError':

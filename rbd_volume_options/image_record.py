@@ -542,9 +542,8 @@ def qos_items(values: Mapping[str, Any]) -> Update:
     for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         name = f'{RECORD_QOS}{option.name}'
         names.add(name)
-        # Not with a unit, which the image has as it is.
-        with contextlib.suppress(errors.OptionError, KeyError):
-            entries[name] = str(option.parse(str(values[option.item])))
+        if number := rate_limits.number_of_ceph(values.get(option.item)):
+            entries[name] = str(number)
     return Update(entries, frozenset(names - entries.keys()))
 
 

@@ -94,7 +94,7 @@ def maxima_of(
     """
     maxima = {}
     for rate in limited_by(names):
-        value = _number_in(str(qos_specs.get(_QOS_SPECS[rate.name]) or ''))
+        value = number_of_ceph(qos_specs.get(_QOS_SPECS[rate.name]))
         if value and not {rate.maximum, rate.per_gib} & specs.keys():
             with contextlib.suppress(errors.OptionError, KeyError):
                 parse = registry.OPTIONS[rate.limit].parse
@@ -103,9 +103,11 @@ def maxima_of(
     return maxima
 
 
-def _number_in(text: str) -> int:
-    """Return a number as Ceph reads it, such as 2K; 0 for another text."""
-    match = re.fullmatch(r'\s*\+?(\d+)\s*([KMGTPE]?)(i?)B?\s*', text, re.ASCII)
+def number_of_ceph(value: object) -> int:
+    """Return a number as Ceph reads it, such as 2K; 0 for another value."""
+    match = re.fullmatch(
+        r'\s*\+?(\d+)\s*([KMGTPE]?)(i?)B?\s*', str(value), re.ASCII
+    )
     if match is None:
         return 0
     power = _POWERS.index(match[2]) + 1 if match[2] else 0

@@ -52,8 +52,9 @@ def parse_key_list(value: str) -> frozenset[str]:
                     name=errors.shown(name),
                 ),
                 Phrase(
-                    'a comma-separated list of {names}',
-                    names=', '.join((*named, *volume_keys())),
+                    'a comma-separated list of {families}, of keys of '
+                    'volumes, and of patterns such as rbd:iops_*',
+                    families=', '.join(named),
                 ),
             )
         chosen |= own

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack volume rbd set`` and ``unset``."""
+"""``openstack volume rbd set`` and ``unset``, and a hook of stock unset."""
 
 import argparse
 from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import logging
 from typing import Any
 from urllib import parse
 
+from cliff import hooks
 from osc_lib import exceptions
 from osc_lib.command import command
 
@@ -15,6 +19,8 @@ from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
+
+LOG = logging.getLogger(__name__)
 
 
 def _path(api: Any, name: str) -> str:
@@ -107,17 +113,49 @@ class UnsetRBDVolume(command.Command):
             response = api.delete(f'{path}/{parse.quote(name, safe="")}')
             if response.status_code >= 400:
                 answers.record(response)
-        left = answers.record(api.get(path))['metadata']
         for name in names:
             print(f'{name}: unset{_when(name)}', file=self.app.stdout)
-        for name, value in left.items():
-            if _family(name) in {_family(each) for each in names}:
-                print(
-                    f'{name}={value} is left; it belongs to what was unset. '
-                    f'Unset it: openstack volume rbd unset '
-                    f'{parsed_args.volume} {name}',
-                    file=self.app.stdout,
-                )
+        for line in _left(api, parsed_args.volume, names):
+            print(line, file=self.app.stdout)
+
+
+class UnsetHook(hooks.CommandHook):
+    """Makes ``openstack volume unset`` say which keys are left.
+
+    The API answers with a warning, which that command does not print.
+    """
+
+    def get_parser(self, parser: argparse.ArgumentParser) -> None:
+        return None
+
+    def get_epilog(self) -> None:
+        return None
+
+    def before(self, parsed_args: argparse.Namespace) -> argparse.Namespace:
+        return parsed_args
+
+    def after(self, parsed_args: argparse.Namespace, return_code: int) -> int:
+        names = parsed_args.properties or ()
+        if not return_code and any(map(_option, names)):
+            app: Any = self.cmd.app
+            api = app.client_manager.sdk_connection.block_storage
+            # The command itself has succeeded.
+            with contextlib.suppress(exceptions.CommandError):
+                for line in _left(api, parsed_args.volume, names):
+                    LOG.warning('%s', line)
+        return return_code
+
+
+def _left(api: Any, volume: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield what to say about keys that belong to keys that were unset."""
+    families = {_family(each) for each in names if _option(each)}
+    left = answers.record(api.get(_path(api, volume)))['metadata']
+    for name, value in left.items():
+        if _family(name) in families:
+            yield (
+                f'{name}={value} is left; it belongs to what was unset. '
+                f'Unset it: openstack volume rbd unset {volume} {name}'
+            )
 
 
 def _option(name: str) -> definitions.Option | None:

@@ -346,6 +346,19 @@ class RowsTest(RecordTestCase):
         # The disk stays when another driver gets the column.
         self.assertEqual({'rbd:sector_size': '4096'}, self.rows())
 
+    def test_limits_of_qos_specs_are_recorded_as_ceph_reads_them(
+        self,
+    ) -> None:
+        for text, number in (('+70', '70'), ('2K', '2000'), (' 3Ki', '3072')):
+            for name in ('iops', 'bps'):
+                record.limited(self.volume.id, {f'rbd_qos_{name}_limit': text})
+                self.assertEqual(
+                    {f'rbd:qos_{name}_limit': number}, self.recorded()
+                )
+        for text in ('0', '', 'x', '-1'):
+            record.limited(self.volume.id, {'rbd_qos_iops_limit': text})
+            self.assertEqual({}, self.recorded())
+
     def test_longest_values_are_complete_or_not_recorded(self) -> None:
         names = [option.key for option in registry.changeable()]
         record.accepted(

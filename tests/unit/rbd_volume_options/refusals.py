@@ -67,9 +67,11 @@ class RefusalTestCase(untrusted.TestCase):
         """Check that the message is complete and safe to log."""
         text = str(error)
         where = f' ({error.origin.label})' if error.origin else ''
+        value = errors.shown(error.value)
+        named = '' if value in error.reason else f' = {value}'
         self.assertEqual(
-            f'{error.key} = {errors.shown(error.value)}{where}: '
-            f'{error.reason}; allowed: {error.allowed}',
+            f'{error.key}{named}{where}: {error.reason}; '
+            f'allowed: {error.allowed}',
             text,
         )
         self.assertNotEqual('', error.allowed)

@@ -184,9 +184,16 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
                 'rbd:tenant_options',
                 word,
                 f'{word!r} is not a key that tenants can set',
-                'a comma-separated list of '
-                + ', '.join(['rbd:layout', 'rbd:limits', *_KEYS]),
+                'a comma-separated list of rbd:layout, rbd:limits, of keys '
+                'of volumes, and of patterns such as rbd:iops_*',
             )
+
+    def test_error_of_a_key_list_names_the_wrong_part_once(self) -> None:
+        error = self.assertRaises(
+            errors.OptionError, registry.parse_key_list, 'rbd:iops_*,rbd:turbo'
+        )
+        self.assertEqual(1, str(error).count('rbd:turbo'))
+        self.assertLess(len(str(error)), 200)
 
 
 class UntrustedValueTestCase(refusals.RefusalTestCase):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import argparse
+import types
+from typing import Any
+
 from osc_lib import exceptions
 
 from rbd_volume_tools.client import change
@@ -62,6 +66,28 @@ class ChangeTest(base.TestCase):
         self.assertIn('rbd:iops_burst=200 is left', text)
         self.assertIn('openstack volume rbd unset v rbd:iops_burst', text)
         self.assertNotIn('colour', text)
+
+    def test_stock_command_says_what_is_left(self) -> None:
+        left = {'rbd:iops_burst': '200', 'rbd:cache_mode': 'none'}
+        self.client.storage.answers[_PATH] = {'metadata': left}
+        stock: Any = types.SimpleNamespace(app=self.client)
+        hook = change.UnsetHook(stock)
+
+        def after(*properties: str, code: int = 0) -> str:
+            args = argparse.Namespace(volume='v', properties=properties)
+            with self.assertLogs('rbd_volume_tools', 'DEBUG') as logged:
+                change.LOG.debug('-')
+                self.assertEqual(code, hook.after(args, code))
+            return ' '.join(logged.output[1:])
+
+        text = after('rbd:iops_limit', 'colour')
+        self.assertIn('rbd:iops_burst=200 is left', text)
+        self.assertNotIn('cache_mode', text)
+        self.assertEqual('', after('colour'))
+        self.assertEqual('', after('rbd:iops_limit', code=1))
+        # The command has done its work also if this cannot be read.
+        self.client.storage.answers.clear()
+        self.assertEqual('', after('rbd:iops_limit'))
 
     def test_burst_is_unset_before_its_limit(self) -> None:
         self.client.run(
