@@ -22,7 +22,6 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import capacity
 from rbd_volume_options import options
@@ -141,24 +140,6 @@ class Places:
                 return True
             beat()
         return False
-
-
-class Uploads:
-    """The uploads of volumes to Glance."""
-
-    def __init__(self) -> None:
-        self._places = Places(UPLOADS, UPLOADS_WAITING)
-
-    @contextlib.contextmanager
-    def place(self, volume: protocols.Volume) -> Iterator[None]:
-        """Wait for a place of the project of a volume, and keep it.
-
-        :raises TooManyUploads: if there is none in time
-        """
-        with self._places.place(volume.project_id) as is_free:
-            if not is_free:
-                raise exceptions.TooManyUploads
-            yield
 
 
 class Copies:

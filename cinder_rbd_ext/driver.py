@@ -7,7 +7,6 @@ calls.
 """
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 import contextlib
 import functools
 import time
@@ -21,7 +20,6 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
@@ -48,13 +46,11 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import commit
-from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import purger
-from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
@@ -88,9 +84,10 @@ class RBDExtDriver(rbd.RBDDriver):
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
-        self._uploads = admission.Uploads()
+        self._uploads = admission.Places(
+            admission.UPLOADS, admission.UPLOADS_WAITING
+        )
         self.purger = purger.Purger(self)
-        self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
         self._replacements = replacement.Replacements(self)
         self._retypes = retypes.Retypes(self, self._replacements)
@@ -198,12 +195,13 @@ class RBDExtDriver(rbd.RBDDriver):
             volume_use.using(self, src_vref) as source,
             self._maker.creating(volume, source) as creation,
         ):
-            if self.configuration.rbd_max_clone_depth <= 0:
+            is_copied = self.configuration.rbd_max_clone_depth <= 0
+            if is_copied:
                 sources.check_full_copy(source)
             creation.undo.callback(
                 self.images.discard_clone_snapshot, source.name, volume.name
             )
-            with self.sharing.of_clone():
+            with connections.own_connection(is_copied):
                 update = super().create_cloned_volume(volume, source)
             if not creation.set_up:
                 # The stock driver skips this for full copies.
@@ -388,7 +386,11 @@ class RBDExtDriver(rbd.RBDDriver):
                 return create(snapshot)
 
         return locks.until_held(
-            attempt, functools.partial(self._delete_if_idle, snapshot)
+            attempt,
+            functools.partial(
+                deletion.delete_idle_snapshot,
+                *(self, snapshot, super().delete_snapshot),
+            ),
         )
 
     def revert_to_snapshot(
@@ -413,13 +415,15 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Upload a volume to Glance."""
         self.configurations.follow(volume)
-        with (
-            self._uploads.place(volume),
-            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
-        ):
-            return super().copy_volume_to_image(
-                context, current, *args, **kwargs
-            )
+        with self._uploads.place(volume.project_id) as has_place:
+            if not has_place:
+                raise exceptions.TooManyUploads
+            with volume_use.using(
+                self, volume, volume_use.LONG_WAIT
+            ) as current:
+                return super().copy_volume_to_image(
+                    context, current, *args, **kwargs
+                )
 
     def manage_existing_snapshot(
         self, snapshot: protocols.Snapshot, existing_ref: Any
@@ -588,130 +592,18 @@ class RBDExtDriver(rbd.RBDDriver):
         return {'watchers': open_image.watchers_of(self, image_name)}
 
     def delete_volume(self, volume: protocols.Volume) -> None:
-        """Delete a volume, or the former image of a migrated volume.
-
-        It stays available if it cannot be deleted now: librbd tells a client
-        that was killed about the removal of a snapshot, and waits for it. This
-        applies only before the removal of its data has begun, with which the
-        image loses its name. After that, its owner can delete it again.
-        """
-        try:
-            volume_use.check_has_no_snapshots(volume)
-            locks.until_held(functools.partial(self._delete_alone, volume))
-        except exception.VolumeIsBusy as error:
-            if volume.status == fields.VolumeStatus.DELETING:
-                late_request.deletable(volume)
-                deletion.check_not_forgotten(
-                    volume.group_id or volume.encryption_key_id, error
-                )
-            raise
-        except Exception:
-            late_request.deletable(volume)
-            raise
-
-    def _delete_alone(self, volume: protocols.Volume) -> None:
-        try:
-            with locks.exclusive(self, volume, volume_use.LONG_WAIT) as lock:
-                with self._busy_after_timeout(volume.name):
-                    migration.finished(volume)
-                    self._replacements.settle(volume.id)
-                # Its status can have been reset while this waited.
-                if volume.status == fields.VolumeStatus.DELETING and (
-                    marker.status_of(volume.id) not in (None, volume.status)
-                ):
-                    raise late_request.ended(volume)
-                with migration.former(self, volume) as is_needed:
-                    if not is_needed:
-                        lock.check()
-                        super().delete_volume(volume)
-        except exception.VolumeIsBusy as error:
-            # The former image of a volume must not become available, nor a
-            # volume without its image.
-            if volume.migration_status == 'deleting' or not (
-                self.images.exists(volume.name)
-            ):
-                raise exception.VolumeBackendAPIException(
-                    data=str(error)
-                ) from error
-            raise
-
-    @contextlib.contextmanager
-    def _busy_after_timeout(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except self.rbd.Timeout as error:
-            raise exception.VolumeIsBusy(volume_name=name) from error
+        """Delete a volume, or the former image of a migrated volume."""
+        deletion.delete_volume(
+            self, volume, self._replacements.settle, super()._delete_volume
+        )
 
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""
-        try:
-            locks.until_held(functools.partial(self._delete_if_idle, snapshot))
-        except exception.SnapshotIsBusy as error:
-            deletion.check_not_forgotten(snapshot.group_snapshot_id, error)
-            raise
-        except Exception:
-            late_request.deletable(snapshot)
-            raise
-
-    def _delete_if_idle(self, snapshot: protocols.Snapshot) -> None:
-        try:
-            with volume_use.using_snapshot(self, snapshot):
-                self._delete_snapshot(snapshot)
-        except (
-            locks.VolumeLocked,
-            self.rbd.ImageBusy,
-            self.rbd.Timeout,
-        ) as error:
-            raise exception.SnapshotIsBusy(
-                snapshot_name=snapshot.name
-            ) from error
-
-    def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
-        try:
-            if self.purger.has_images():
-                relatives.let_go(self, snapshot)
-            super().delete_snapshot(snapshot)
-        except self.rbd.Timeout as error:
-            if self._is_kept(snapshot, error):
-                raise
-
-    def _is_kept(
-        self, snapshot: protocols.Snapshot, timeout: Exception
-    ) -> bool:
-        """Return whether a snapshot whose removal timed out is still there.
-
-        The client that did not answer may carry out the removal later. It
-        cannot remove a snapshot that is protected again.
-        """
-        name = snapshot.name
-        try:
-            with self.images.opened(snapshot.volume_name) as image:
-                is_there = any(s['name'] == name for s in image.list_snaps())
-                if is_there and not image.is_protected_snap(name):
-                    image.protect_snap(name)
-        except (self.rbd.ImageBusy, self.rbd.Timeout) as error:
-            # Only with these would the snapshot become available.
-            raise exception.VolumeBackendAPIException(
-                data=f'The removal of snapshot {name} timed out ({timeout}), '
-                f'and it could not be protected again ({error})'
-            ) from error
-        return is_there
+        deletion.delete_snapshot(self, snapshot, super().delete_snapshot)
 
     def _do_flatten(self, volume_name: str, pool: str) -> None:
         with locks.image(self, volume_name):
             super()._do_flatten(volume_name, pool)
-
-    def _delete_volume(
-        self, volume: protocols.Volume, client: protocols.Client
-    ) -> None:
-        with self.deletions.deleting(volume, client):
-            super()._delete_volume(volume, client)
-
-    def _delete_backup_snaps(self, rbd_image: Any) -> None:
-        """Remove snapshots of a deleted volume, while its image is open."""
-        with self._busy_after_timeout(rbd_image.get_name()):
-            super()._delete_backup_snaps(rbd_image)
-        self.deletions.opened(rbd_image)
 
     def _start_periodic_tasks(self) -> None:
         """Purge the trash, with deferred deletion or without it."""

@@ -71,9 +71,13 @@ UNCHECKED_FOR = 30.0
 #: Seconds for which the addresses of the monitors are cached.
 ADDRESSES_FOR = 10.0
 
-#: Seconds to wait for an OSD, or for a connection that another operation
-#: opens. An operation must be able to begin within ten seconds.
+#: Seconds to wait for an OSD. An operation must be able to begin within ten
+#: seconds.
 PATIENCE = 4.0
+
+#: Seconds to wait for a connection that another operation opens. A client that
+#: began in an outage, or while its key was removed, finds the end of it late.
+OPENING = 1.0
 
 # Seconds that a command to a monitor may take, if neither the back end nor
 # Ceph's configuration has a limit. By default, librados waits forever.
@@ -104,9 +108,9 @@ _alone = contextvars.ContextVar('_alone', default=False)
 
 
 @contextlib.contextmanager
-def own_connection() -> Iterator[None]:
+def own_connection(is_long: bool = True) -> Iterator[None]:
     """Have long operations connect as the stock driver does."""
-    before = _alone.set(True)
+    before = _alone.set(is_long or _alone.get())
     try:
         yield
     finally:
@@ -125,9 +129,8 @@ class _Connection:
     :ivar rados: None until it is open, and after its end
     :ivar error: why it could not be opened
     :ivar is_current: whether new operations use it
-    :ivar is_silent: whether it was replaced because no OSD responded to it
-    :ivar is_second: whether it replaces such a connection, and no OSD has
-        responded since
+    :ivar is_doubted: whether no OSD has responded to it, or to the one that
+        it replaces
     :ivar verified_at: when an OSD last responded to it
     :ivar files: the files that a new connection would read
     """
@@ -137,10 +140,9 @@ class _Connection:
         self.error: BaseException | None = None
         self.users = 1
         self.is_current = True
-        self.is_silent = False
         self.made_at = self.verified_at = time.monotonic()
-        self.is_second = bool(former and former.is_silent)
-        if self.is_second:
+        self.is_doubted: bool = former is not None and former.is_doubted
+        if self.is_doubted:
             self.verified_at += UNCHECKED_FOR
         self.files: list[str] = former.files if former else []
         self.digest = _digest(self.files)
@@ -167,7 +169,7 @@ class _Connection:
 
         :raises VolumeBackendAPIException: if that fails
         """
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + OPENING
         while not (self.rados or self.error) and time.monotonic() < until:
             time.sleep(_LONGEST)
         if isinstance(self.error, exception.VolumeBackendAPIException):
@@ -288,18 +290,12 @@ class SharedConnections:
                     _MON_DUMP, b''
                 )
             if status == 0:
-                known = _parse(output)
                 until = time.monotonic() + ADDRESSES_FOR
-                self._addresses = place, until, known
-                return known
+                self._addresses = place, until, _parse(output)
+                return self._addresses[2]
         raise exception.VolumeBackendAPIException(
             data=f'mon dump failed with status {status}: {why}'
         )
-
-    def of_clone(self) -> contextlib.AbstractContextManager[None]:
-        """Have a clone of a volume use a separate connection if it copies."""
-        copies = self._driver.configuration.rbd_max_clone_depth <= 0
-        return own_connection() if copies else contextlib.nullcontext()
 
     def _lend(self, place: Place, pool: str, connect: Connect) -> Connected:
         while True:
@@ -358,22 +354,20 @@ class SharedConnections:
     ) -> bindings.Ioctx | None:
         """Return a context; None if no OSD responds to the connection."""
         ioctx: bindings.Ioctx = connection.rados.open_ioctx(pool)
-        began = time.monotonic()
-        is_usable = began - connection.verified_at < VERIFIED_FOR
+        now = time.monotonic()
+        if now - connection.verified_at < VERIFIED_FOR:
+            return ioctx
         try:
-            if not is_usable and self._responds(ioctx):
-                is_usable, connection.is_second = True, False
-                connection.verified_at = began
+            responds = self._responds(ioctx)
         except BaseException:
             ioctx.close()
             raise
-        if not is_usable and connection.is_second:
-            is_usable = True
-            connection.verified_at = time.monotonic() + UNCHECKED_FOR
-        if is_usable:
+        was_doubted = connection.is_doubted
+        connection.is_doubted = not responds
+        if responds or was_doubted:
+            connection.verified_at = now + (0 if responds else UNCHECKED_FOR)
             return ioctx
         ioctx.close()
-        connection.is_silent = True
         LOG.warning(
             'Replacing a connection to the Ceph cluster, because no OSD '
             'responds to it'
@@ -389,10 +383,7 @@ class SharedConnections:
         rados = self._driver.rados
         with rados.ReadOpCtx() as operation:
             operation.cmpext(b'\0', 0)
-            try:
-                completion = ioctx.operate_aio_read_op(operation, _OBJECT)
-            except rados.Error:
-                return False
+            completion = ioctx.operate_aio_read_op(operation, _OBJECT)
         until, pause = time.monotonic() + PATIENCE, _SHORTEST
         while not completion.is_complete():
             if time.monotonic() > until:

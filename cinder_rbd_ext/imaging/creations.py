@@ -91,7 +91,6 @@ class Creation:
     undo: contextlib.ExitStack = dataclasses.field(
         default_factory=contextlib.ExitStack
     )
-    _undoing: bool = False
 
     def plan(self, base: _State, parent: _State | None = None) -> _Plan:
         """Return the plan of the image.
@@ -124,14 +123,8 @@ class Creation:
         self.failure = None
         self.was_made()
 
-    @property
-    def is_to_be_undone(self) -> bool:
-        """Whether the creation failed and the stock clean-up is skipped."""
-        return self.failure is not None and not self._undoing
-
     def fail(self) -> None:
         """Undo the creation; a failure to do so is logged."""
-        self._undoing = True
         try:
             self.undo.close()
         except Exception:
@@ -163,40 +156,34 @@ class Creations:
 
     @contextlib.contextmanager
     def hold(self, creation: Creation) -> Iterator[Creation]:
-        """Hold a creation during a method of the driver.
+        """Hold a creation during a method of the driver; undo a failed one.
 
         An inner creation replaces the outer one until it ends: the volume of a
         copied image is deleted and created again within one method.
+
+        The first failure is raised, as an exception of Cinder. An exception of
+        librbd must not leave the driver: Cinder catches only
+        ``CinderException`` if the image-volume cache fails.
+
+        :raises ImageNotMade: for a failure of librbd, librados or this driver
         """
         outer = self._by_name.get(creation.name)
         self._by_name[creation.name] = creation
         try:
             yield creation
+        except Exception as error:
+            first = creation.failure = creation.failure or error
+            creation.fail()
+            if not isinstance(first, _KNOWN):
+                reason = f'{type(first).__name__}: {first}'
+                raise exceptions.ImageNotMade(
+                    name=creation.name, reason=reason
+                ) from first
+            if first is not error:
+                raise first from error
+            raise
         finally:
             if outer is None:
                 del self._by_name[creation.name]
             else:
                 self._by_name[creation.name] = outer
-
-
-@contextlib.contextmanager
-def naming(creation: Creation) -> Iterator[None]:
-    """Raise the first failure, as an exception of Cinder.
-
-    An exception of librbd must not leave the driver: Cinder catches only
-    ``CinderException`` if the image-volume cache fails.
-
-    :raises ImageNotMade: for a failure of librbd, librados or this driver
-    """
-    try:
-        yield
-    except Exception as error:
-        first = creation.failure or error
-        if not isinstance(first, _KNOWN):
-            reason = f'{type(first).__name__}: {first}'
-            raise exceptions.ImageNotMade(
-                name=creation.name, reason=reason
-            ) from first
-        if first is not error:
-            raise first from error
-        raise

@@ -33,8 +33,6 @@ LOG = logging.getLogger(__name__)
 _from_mask = features.from_mask
 
 PoolName = Callable[[int], str]
-#: Removes an image: librbd's object, the context of the pool, the name.
-Remove = Callable[[Any, Any, str], None]
 
 
 class Librbd(open_image.Delegate):
@@ -50,8 +48,6 @@ class Librbd(open_image.Delegate):
         #: Checks an open image before its size, in bytes, changes.
         self.size_checks: dict[str | None, Callable[[Any, int], None]] = {}
         self._locks = open_image.Locks()
-        #: What removes an image, by its name.
-        self.removers: dict[str, Remove] = {}
 
     def RBD(self) -> 'RBD':
         """Return the object that creates, clones and removes images."""
@@ -279,11 +275,7 @@ class RBD(open_image.Delegate):
         image that existed before. :class:`Creation` cleans up instead.
         """
         creation = self._librbd.creations.get(name)
-        if creation is not None and creation.is_to_be_undone:
+        if creation is not None and creation.failure is not None:
             LOG.debug('The clean-up will remove image %s', name)
             return
-        remove = self._librbd.removers.get(name)
-        if creation is None and remove is not None:
-            remove(self._wrapped, ioctx, name)
-        else:
-            self._wrapped.remove(ioctx, name, *args, **kwargs)
+        self._wrapped.remove(ioctx, name, *args, **kwargs)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Queries about the images in the driver's pool, and their removal."""
+"""Queries about the images and pools of a back end, and removal of images."""
 
+import contextlib
+import time
 from typing import Any
 
 from cinder.volume.drivers import rbd
@@ -9,15 +11,22 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.cluster import write_probe
 from rbd_volume_options import bindings
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
+from rbd_volume_options.families import data_pool
 
 LOG = logging.getLogger(__name__)
+
+#: Seconds for which a data pool counts as writable after a successful check.
+WRITABLE_FOR = 300.0
+
+# Seconds to wait for a data pool, if the back end has no timeout of its own.
+_PATIENCE = 10
 
 
 class ImageLookup:
@@ -25,7 +34,48 @@ class ImageLookup:
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
-        self.check_data_pool = write_probe.PoolProbe(driver).check
+        #: Until when a data pool counts as writable.
+        self._writable: dict[str, float] = {}
+
+    def check_data_pool(self, pool: str, origin: errors.Origin) -> None:
+        """Check that a pool exists, and that the back end can write to it.
+
+        librbd creates an image without that. Its writes and deletion then
+        fail. A success is cached, a failure is not.
+
+        :raises OptionError: for a pool that cannot be used
+        """
+        if time.monotonic() < self._writable.get(pool, float('-inf')):
+            return
+        try:
+            self._try_write(pool)
+        except self._driver.rados.Error as error:
+            number = getattr(error, 'errno', None) or 0
+            if number not in data_pool.UNDECIDED:
+                # It names the capability that the user needs.
+                raise data_pool.write_refusal(pool, origin, number) from error
+            LOG.warning(
+                'Could not check whether data pool %(pool)s is writable; it '
+                'is used without the check: %(error)s',
+                {'pool': pool, 'error': error},
+            )
+            return
+        self._writable[pool] = time.monotonic() + WRITABLE_FOR
+
+    def _try_write(self, pool: str) -> None:
+        """Write an object to a data pool and remove it."""
+        driver = self._driver
+        patience = driver.configuration.rados_connect_timeout
+        if patience is None or patience < 0:
+            patience = _PATIENCE
+        client, ioctx = driver._connect_to_rados(None, None, patience)
+        try:
+            with contextlib.closing(client.open_ioctx(pool)) as data:
+                releases.off_the_hub(data_pool.try_write)(
+                    driver.rados, data, driver.host, LOG.debug
+                )
+        finally:
+            driver._disconnect_from_rados(client, ioctx)
 
     def state_of(self, name: str, **how: Any) -> options.Values:
         """Return the state of an image, or raise ``ImageNotFound``."""

@@ -148,16 +148,10 @@ class Maker:
     def _held(
         self, volume: protocols.Volume, creation: creations.Creation
     ) -> Iterator[creations.Creation]:
-        with self.creations.hold(creation), creations.naming(creation):
-            try:
-                yield creation
-                if creation.made:
-                    self._finish(volume, creation)
-            except Exception as error:
-                creation.failure = creation.failure or error
-                creation.fail()
-                raise
-            creation.undo.pop_all()
+        with self.creations.hold(creation):
+            yield creation
+            if creation.made:
+                self._finish(volume, creation)
 
     def _undone(
         self,

@@ -8,7 +8,6 @@ clone could have wrong data; see :doc:`/contributor/architecture`.
 
 from collections.abc import Callable
 import contextlib
-import contextvars
 import time
 from typing import Any
 import weakref
@@ -71,8 +70,6 @@ def check_snapshot(image: bindings.Image) -> None:
         raise exceptions.ImageMigrating(name=image.get_name())
 
 
-LOG = logging.getLogger(__name__)
-
 # The image that the stock driver would create. It does not matter, because a
 # volume from another volume inherits all parts that are not set.
 _FROM_SOURCE = options.image_values(
@@ -86,11 +83,6 @@ LONGEST = 30.0
 #: seconds between two attempts in this time.
 WATCHED_FOR = 60.0
 PAUSE = 1.0
-
-# The image that the current thread, native or eventlet's, has opened last.
-_last: contextvars.ContextVar[
-    tuple[str | None, weakref.ref['Image']] | None
-] = contextvars.ContextVar('_last', default=None)
 
 
 class Delegate:
@@ -166,7 +158,6 @@ class Image(Delegate):
         self._name = name
         self._librbd = librbd
         self._lock = lock
-        _last.set((name, weakref.ref(self)))
 
     @property
     def _aside(self) -> Any:
@@ -263,8 +254,7 @@ class Image(Delegate):
         creation.was_made()
 
     # The source's snapshot for a clone. If a step fails, the stock driver's
-    # clean-up fails too, on a snapshot that does not exist or is not
-    # protected, and hides the failure. Creation cleans up instead.
+    # clean-up can fail too and hide the failure, so that it is recorded.
 
     def create_snap(self, name: str, *args: object, **kwargs: object) -> None:
         """Create a snapshot, after a check that its clone is possible."""
@@ -284,15 +274,13 @@ class Image(Delegate):
             self._alone(self._wrapped.protect_snap, name)
 
     def unprotect_snap(self, name: str) -> None:
-        """Unprotect a snapshot, unless its clone has just failed."""
-        if not self._has_failed(name):
-            self._alone(self._removing, self._wrapped.unprotect_snap, name)
+        """Unprotect a snapshot, unless the image is in a live migration."""
+        self._alone(self._removing, self._wrapped.unprotect_snap, name)
 
     def remove_snap(self, name: str, *args: object, **kwargs: object) -> None:
-        """Remove a snapshot, unless its clone has just failed."""
-        if not self._has_failed(name):
-            remove = self._wrapped.remove_snap
-            self._alone(self._removing, remove, name, *args, **kwargs)
+        """Remove a snapshot, unless the image is in a live migration."""
+        remove = self._wrapped.remove_snap
+        self._alone(self._removing, remove, name, *args, **kwargs)
 
     def rollback_to_snap(self, name: str) -> None:
         """Revert the image, unless another image has a part of its data."""
@@ -315,20 +303,11 @@ class Image(Delegate):
         creation = self._librbd.clone_of(snapshot)
         return creation.noting() if creation else contextlib.nullcontext()
 
-    def _has_failed(self, snapshot: str) -> bool:
-        creation = self._librbd.clone_of(snapshot)
-        return creation is not None and creation.is_to_be_undone
-
 
 def watchers_of(driver: protocols.Driver, name: str) -> list[dict[str, Any]]:
     """Return the watchers of an image, but not a read-only handle.
 
-    The stock driver runs ``rbd status`` for each image that can be managed,
-    while it has it open. This sends one request to an OSD.
+    The stock driver runs ``rbd status`` for each image that can be managed.
     """
-    last = _last.get()
-    image = last[1]() if last and last[0] == name else None
-    if image is not None:
+    with driver.images.opened(name, read_only=True) as image:
         return list(image.watchers_list())
-    with driver.images.opened(name, read_only=True) as opened:
-        return list(opened.watchers_list())

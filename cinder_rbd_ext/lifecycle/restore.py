@@ -8,7 +8,6 @@ and the last step.
 """
 
 from collections.abc import Mapping
-import functools
 from typing import Any
 
 from cinder import context
@@ -47,7 +46,7 @@ def connected(
     if requester.is_own(connector):
         return None
     if current.status in requester.RESTORING:
-        remember(current.id)
+        _remember(current.id)
     elif image_record.RECORD_RESTORING in current.admin_metadata:
         # The restore was interrupted, and the volume is in use again.
         repair_keys(driver, current)
@@ -56,13 +55,14 @@ def connected(
 
 
 def repair_keys(driver: protocols.Driver, volume: protocols.Volume) -> bool:
-    """Restore the keys of a volume; a failure is logged, and tried again.
+    """Restore the volume's own keys; keep valid new ones of the backup.
+
+    A failure is logged, and tried again.
 
     :returns: whether a restore had ended, and its keys are now the volume's
     """
     try:
-        check = functools.partial(_check_keys, driver, volume)
-        return repair(volume.id, check)
+        return _repair(driver, volume)
     except Exception:
         LOG.exception('Could not restore the keys of volume %s', volume.id)
         return False
@@ -105,7 +105,7 @@ def _check_keys(
         raise contradiction
 
 
-def remember(volume_id: str) -> None:
+def _remember(volume_id: str) -> None:
     """Copy the keys of a volume, unless an interrupted restore has done so.
 
     The metadata may then already be that of the backup.
@@ -120,26 +120,22 @@ def remember(volume_id: str) -> None:
     record.write(volume_id, copy)
 
 
-def repair(volume_id: str, check: accepted_keys.Check) -> bool:
-    """Restore the volume's own keys; keep valid new ones of the backup.
-
-    :returns: whether a restore had copied them
-    """
+def _repair(driver: protocols.Driver, volume: protocols.Volume) -> bool:
     admin = context.get_admin_context()
-    recorded = db.volume_admin_metadata_get(admin, volume_id)
+    recorded = db.volume_admin_metadata_get(admin, volume.id)
     if image_record.RECORD_RESTORING not in recorded:
         return False
     own = image_record.before_restore(recorded)
-    current = db.volume_metadata_get(admin, volume_id)
+    current = db.volume_metadata_get(admin, volume.id)
 
-    def logged(metadata: Mapping[str, str], added: frozenset[str]) -> None:
+    def check(metadata: Mapping[str, str], added: frozenset[str]) -> None:
         try:
-            check(metadata, added)
+            _check_keys(driver, volume, metadata, added)
         except errors.OptionError as error:
             LOG.info('Removing a key that a backup restored: %s', error)
             raise
 
-    wanted = accepted_keys.after_restore(own, current, logged)
+    wanted = accepted_keys.after_restore(own, current, check)
     if wanted != current:
         dropped = sorted(k for k in current if wanted.get(k) != current[k])
         if dropped:
@@ -147,7 +143,7 @@ def repair(volume_id: str, check: accepted_keys.Check) -> bool:
                 'Volume %(id)s: removed keys that the backup restored: '
                 '%(keys)s',
                 {
-                    'id': volume_id,
+                    'id': volume.id,
                     'keys': ', '.join(
                         f'{key!a} = {errors.shown(current[key])}'
                         for key in dropped
@@ -157,11 +153,11 @@ def repair(volume_id: str, check: accepted_keys.Check) -> bool:
         # Deletions come first: names may differ only in case, and some
         # databases treat those as equal.
         for key in dropped:
-            db.volume_metadata_delete(admin, volume_id, key)
-        db.volume_metadata_update(admin, volume_id, wanted, False)
+            db.volume_metadata_delete(admin, volume.id, key)
+        db.volume_metadata_update(admin, volume.id, wanted, False)
     record.accepted(
-        volume_id, {k: v for k, v in wanted.items() if k not in own}
+        volume.id, {k: v for k, v in wanted.items() if k not in own}
     )
     # In the order of their names, so that the mark is the last one.
-    record.write(volume_id, {}, image_record.items_before_restore(own))
+    record.write(volume.id, {}, image_record.items_before_restore(own))
     return True

@@ -92,6 +92,20 @@ def move(
     driver.rbd.RBD().trash_move(ioctx, name, delay)
 
 
+def remove_now(driver: protocols.Driver, ioctx: Any, name: str) -> bool:
+    """Remove an image that is not in the trash.
+
+    :returns: False if a client has it open or it has snapshots
+    :raises ImageNotFound: if it does not exist, or its full pool has no trash
+    """
+    try:
+        driver.rbd.RBD().remove(ioctx, name)
+    except (driver.rbd.ImageBusy, driver.rbd.ImageHasSnapshots) as error:
+        LOG.info('%s goes to the trash: %s', name, error)
+        return False
+    return True
+
+
 def write_mark(
     driver: protocols.Driver, ioctx: Any, name: str, mark: trash_mark.Mark
 ) -> None:

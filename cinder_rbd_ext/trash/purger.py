@@ -22,6 +22,7 @@ import collections
 from collections.abc import Collection
 from collections.abc import Iterable
 import contextlib
+import errno
 import functools
 import json
 import socket
@@ -74,17 +75,14 @@ _NO_POOL = -1
 
 
 class Purger:
-    """Removes the images in the trash of a back end's pool.
-
-    :ivar is_on: whether it runs; otherwise, nothing is left to it
-    """
+    """Removes the images in the trash of a back end's pool."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
         self._marks = entries.Marks(driver)
         self._wake = threading.Event()
         self._cookie = str(uuid.uuid4())
-        self.is_on = False
+        self._thread: threading.Thread | None = None
         #: The projects of the images that are being removed, by their ids.
         self._running: dict[str, str] = {}
         #: When a project had its last turn.
@@ -103,9 +101,9 @@ class Purger:
             entries.in_pool(self._driver, prepare)
         except self._driver.rados.Error:
             LOG.exception('Could not prepare the trash; is the pool full?')
-        if not self.is_on:
-            self.is_on = True
-            threading.Thread(target=self._run, daemon=True).start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
 
     def wake(self) -> None:
         """Look at the trash now."""
@@ -124,8 +122,9 @@ class Purger:
 
         :param image: of a volume that is being deleted
         """
-        return self._driver.configuration.enable_deferred_deletion or (
-            self.is_on and image_handles.is_slow_to_remove(image)
+        return bool(
+            self._driver.configuration.enable_deferred_deletion
+            or image_handles.is_slow_to_remove(image)
         )
 
     def has_images(self) -> bool:
@@ -217,9 +216,15 @@ class Purger:
             return
         for entry in self._in_turn(self._due(client), places):
             self._running[entry.image_id] = entry.mark.project
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._run_purge, args=(entry,), daemon=True
-            ).start()
+            )
+            try:
+                thread.start()
+            except RuntimeError:
+                # The process has too many threads.
+                del self._running[entry.image_id]
+                raise
 
     def _due(self, client: protocols.Client) -> list[entries.Entry]:
         """Return the images that may be removed now, the oldest first."""
@@ -301,13 +306,17 @@ class Purger:
         return chosen
 
     def _is_degraded(self, client: protocols.Client) -> bool:
-        """Return whether removals must wait for the cluster."""
+        """Return whether removals must wait for the cluster.
+
+        One that begins without the monitors would hold a place until they
+        respond: it could not connect.
+        """
         command = json.dumps({'prefix': 'health', 'format': 'json'})
         call = releases.off_the_hub(client.cluster).mon_command
         status, output, message = call(command, b'')
         if status:
             LOG.warning('Could not get the health of Ceph: %s', message)
-            return False
+            return bool(-status == errno.ETIMEDOUT)
         checks = json.loads(output).get('checks', {}).keys()
         is_degraded = not _DEGRADED.isdisjoint(checks) and not any(
             check.startswith(_FULL) for check in checks

@@ -234,9 +234,10 @@ class Relatives:
                         return
                     is_long = driver.purger.takes(image)
                 LOG.info('Removing %s, which has no clones left', name)
-                if is_long:
+                remove = releases.off_main_thread(entries.remove_now)
+                if is_long or not remove(driver, ioctx, name):
                     mark = entries.mark_of(driver, ioctx, name)
-                    entries.move(
+                    releases.off_main_thread(entries.move)(
                         driver,
                         ioctx,
                         name,
@@ -246,7 +247,6 @@ class Relatives:
                     driver.purger.wake()
                     # The purge releases its own sources.
                     return
-                driver._try_remove_volume(self._client, name)
         except driver.rbd.ImageNotFound:
             return
         for parent in needs.parents:

@@ -10,7 +10,6 @@ import ddt
 import rbd
 
 from cinder_rbd_ext import locks
-from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.trash import entries
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import scan
@@ -122,14 +121,13 @@ class InterruptedTest(connections.ConnectionsTestCase):
                 left.append(self._objects(prefix))
             return 0
 
-        def remove(
-            self: Any, deletion: Any, librbd: Any, ioctx: Any, name: str
-        ) -> None:
-            librbd.remove(ioctx, name, on_progress=half_way)
+        def remove(driver: Any, ioctx: Any, name: str) -> bool:
+            driver.rbd.RBD().remove(ioctx, name, on_progress=half_way)
+            return True
 
         with (
             self.connecting(1),
-            mock.patch.object(deletion.Deletions, '_remove', remove),
+            mock.patch.object(entries, 'remove_now', remove),
         ):
             self.driver.delete_volume(volume)
         self.assertIn(left.pop(), range(1, _OBJECTS))

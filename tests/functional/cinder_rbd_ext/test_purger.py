@@ -93,7 +93,6 @@ class PurgerTestCase(base.DriverTestCase):
         # An earlier test may have been killed while it had the lease.
         with contextlib.suppress(rados.ObjectNotFound):
             self.cluster.ioctx().remove_object(purger.OBJECT)
-        self.driver.purger.is_on = True
         self.plain = self.make_type(
             rbd_features='layering', rbd_object_size='32M'
         )
@@ -221,11 +220,6 @@ class LongDeletionTest(PurgerTestCase):
         self.purge(1)
         self.check_nothing_is_left()
 
-    def test_without_a_purger_it_is_removed_at_once(self) -> None:
-        self.driver.purger.is_on = False
-        self.driver.delete_volume(self.long())
-        self.check_nothing_is_left()
-
     def test_image_that_a_client_has_open_waits_in_the_trash(self) -> None:
         """Its deletion was accepted, and nobody may repeat it."""
         for type_id in (self.plain, self.make_type(rbd_object_map='true')):
@@ -271,7 +265,6 @@ class LongDeletionTest(PurgerTestCase):
 
     def test_full_pool(self) -> None:
         volumes = [self.long() for _ in range(3)]
-        self.driver.purger.is_on = False
         with contextlib.suppress(rados.ObjectNotFound):
             self.cluster.ioctx().remove_object('rbd_trash')
         with mock.patch.object(threading.Thread, 'start', autospec=True):
@@ -309,9 +302,8 @@ class RelativesTest(PurgerTestCase):
     @ddt.data(*itertools.permutations(range(3)))
     def test_restored_volume_and_clone(self, order: tuple[int, ...]) -> None:
         """The parent of the restored one is a snapshot that was deleted."""
-        for is_on in (False, True):
-            self.driver.purger.is_on = is_on
-            source = self.long()
+        for type_id in (self.plain, None):
+            source = self.made_volume(type_id=type_id)
             snapshot = self.new_snapshot(source)
             restored = self.restored(snapshot, source)
             volumes = (source, self.clone(source), restored)
@@ -576,7 +568,6 @@ class BackgroundTest(PurgerTestCase):
         self.patch(f'{entries.__name__}.remove', slowly)
         for name, value in (('INTERVAL', 0.5), ('RENEWAL', 0.5)):
             self.patch(f'{purger.__name__}.{name}', value)
-        self.driver.purger.is_on = False
 
     def _wait(self, condition: Callable[[], bool]) -> None:
         until = time.monotonic() + _SOON
@@ -593,10 +584,8 @@ class BackgroundTest(PurgerTestCase):
         many = [self.long() for _ in range(8)]
         self.context.project_id = 'other'
         one = self.long()
-        self.driver.purger.is_on = True
         for volume in (*many, one):
             self.delete_with_record(volume, self.driver)
-        self.driver.purger.is_on = False
         self.driver.purger.start()
         self.addCleanup(self._stop, self.driver)
         self._wait(lambda: len(self.removed) == 9)
@@ -645,7 +634,6 @@ class BackgroundTest(PurgerTestCase):
         def answer(*_: Any) -> Any:
             return 0, json.dumps({'checks': checks}), ''
 
-        self.driver.purger.is_on = True
         self.delete_with_record(self.long(), self.driver)
         with stock_rbd.RADOSClient(self.driver) as client:
             cluster = mock.Mock(mon_command=answer)
@@ -660,7 +648,6 @@ class BackgroundTest(PurgerTestCase):
     def test_rate_limits_a_removal(self) -> None:
         self.override_backend(self.driver, 'rbd_purge_rate', 64)
         volume = self.long()
-        self.driver.purger.is_on = True
         self.delete_with_record(volume, self.driver)
         began = time.monotonic()
         self.purge(1)
@@ -719,7 +706,6 @@ class KilledTest(PurgerTestCase):
             self.delete_with_record(volume, self.driver)
             lines = _lines_until(line, self.driver._trash_purge)
             self.driver.purger = purger.Purger(self.driver)
-            self.driver.purger.is_on = True
             self.purge()
             self.check_nothing_is_left()
             return lines

@@ -55,7 +55,6 @@ class UndeleteTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(self.empty_trash)
-        self.driver.purger.is_on = True
         self.tools = scan.Cluster(rados, rbd, self.cluster.conf, 'admin')
         self.type = self.make_type(
             rbd_keep_deleted='24', rbd_stripe_unit='64K', rbd_stripe_count='2'

@@ -89,15 +89,14 @@ class PlacesTest(base.DriverTestCase):
         self.assertLessEqual(held, _THREADS * 3 / 4)
 
     def test_upload_without_a_place_is_refused(self) -> None:
-        uploads = admission.Uploads()
-        uploads._places = admission.Places(1, 1)
-        self._patch(f'{admission.__name__}.LONGEST', 0)
-        uploads._places._waiting.take('b')
-        volume = mock.Mock(project_id='a')
-        with uploads.place(volume):
-            self.assertRaises(
-                exceptions.TooManyUploads, uploads.place(volume).__enter__
-            )
+        places = self.driver._uploads = admission.Places(1, 1)
+        places._free.take('b')
+        places._waiting.take('b')
+        self.assertRaises(
+            exceptions.TooManyUploads,
+            self.driver.copy_volume_to_image,
+            *(self.context, self.made_volume(), None, {}),
+        )
 
 
 class CopiesTest(base.DriverTestCase):

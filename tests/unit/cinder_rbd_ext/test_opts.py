@@ -122,12 +122,6 @@ class OptionsTest(base.TestCase):
     def test_every_key_has_an_option(self) -> None:
         self.assertLessEqual(set(registry.conf_names().values()), set(_NAMES))
 
-    def test_registered_again(self) -> None:
-        """Both the driver and the option listing register the options."""
-        conf = _conf('')
-        conf.register_opts(opts.backend_opts(), opts.SHARED_GROUP)
-        self.assertEqual(64, conf.backend_defaults.rbd_max_stripe_count)
-
     def test_driver_lists_them_beside_the_stock_ones(self) -> None:
         listed = {o.name for o in driver.RBDExtDriver.get_driver_options()}
         self.assertLess({*_NAMES, 'rbd_pool', 'rbd_store_chunk_size'}, listed)
@@ -192,80 +186,3 @@ class SampleTest(base.TestCase):
         self.assertNotEqual([], lines)
         for line in lines:
             getattr(conf[opts.SHARED_GROUP], line.split()[0])
-
-
-#: Valid values of each option, and invalid ones with a reason.
-_VALUES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    'rbd_volume_object_size': (
-        ('4M', '4096', '32MiB'),
-        {'3M': 'not a power of two', '64M': 'out of range', 'x': 'not a size'},
-    ),
-    'rbd_volume_stripe_unit': (
-        ('64K', '512'),
-        {'256': 'out of range', '-1': 'not a size', '3K': 'power of two'},
-    ),
-    'rbd_volume_stripe_count': (
-        ('1', '16'),
-        {
-            '0': 'not a positive whole number',
-            '1e3': 'not a positive whole number',
-        },
-    ),
-    'rbd_volume_object_map': (
-        ('true', 'False', '<is> True'),
-        {'maybe': 'not a boolean'},
-    ),
-    'rbd_volume_features': (
-        ('layering', 'layering, exclusive-lock,object-map'),
-        {
-            'layering,object-map': 'object-map requires exclusive-lock',
-            'layering,,deep-flatten': 'not an image feature',
-        },
-    ),
-    'rbd_volume_cache_mode': (
-        ('none', 'unsafe'),
-        {'Writeback': 'not a cache mode', '': 'not a cache mode'},
-    ),
-    'rbd_allowed_cache_modes': (
-        ('none', 'none,unsafe', 'none, unsafe'),
-        {'none,all': 'not a cache mode', 'none,,none': 'not a cache mode'},
-    ),
-    'rbd_tenant_options': (
-        ('', 'rbd:stripe_unit,rbd:stripe_count'),
-        {'rbd:data_pool': 'not a key that tenants can set'},
-    ),
-    'rbd_volume_data_pool': (
-        ('data', 'ec.data-1'),
-        {'': 'not a valid pool name', 'a/b': 'not a valid pool name'},
-    ),
-}
-
-
-@ddt.ddt
-class ValuesTest(base.TestCase):
-    """A value is checked when it is read, and kept as written."""
-
-    def _read(self, name: str, value: str) -> str:
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        (path / 'cinder.conf').write_text(f'[ceph]\n{name} = {value}\n')
-        conf = cfg.ConfigOpts()
-        conf.register_opts(opts.backend_opts(), 'ceph')
-        conf(args=[], default_config_files=[str(path / 'cinder.conf')])
-        return str(conf.ceph[name])
-
-    @ddt.data(*_VALUES)
-    def test_valid_value_is_kept_as_written(self, name: str) -> None:
-        good, _ = _VALUES[name]
-        for value in good:
-            self.assertEqual(value, self._read(name, value))
-
-    @ddt.data(*_VALUES)
-    def test_invalid_value_is_refused_with_the_option(self, name: str) -> None:
-        _, bad = _VALUES[name]
-        for value, reason in bad.items():
-            error = self.assertRaises(
-                cfg.ConfigFileValueError, self._read, name, value
-            )
-            self.assertIn(f'option {name}', str(error))
-            self.assertIn(reason, str(error))
-            self.assertIn('; allowed: ', str(error))

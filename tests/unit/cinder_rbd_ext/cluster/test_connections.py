@@ -86,13 +86,6 @@ class ConnectionsTestCase(base.DriverTestCase):
 
 @ddt.ddt
 class LendingTest(ConnectionsTestCase):
-    def test_one_for_all(self) -> None:
-        with self._lent() as first, self._lent('data') as second:
-            self.assertIs(first.ioctx.client, second.ioctx.client)
-            self.assertEqual('data', second.ioctx.get_pool_name())
-        self.assertEqual('closed', first.ioctx.state)
-        self.assertEqual(['connected'], self._states())
-
     def test_lost_connection_is_shut_down_after_its_last_user(self) -> None:
         with self._lent():
             self._use(_SHUT_DOWN)
@@ -150,13 +143,6 @@ class LendingTest(ConnectionsTestCase):
         self._use()
         settings = self.connected[-1].settings
         self.assertEqual(expected, settings.get('rados_mon_op_timeout'))
-
-    def test_old_one_in_use(self) -> None:
-        with self._lent():
-            self._set(LONGEST_LIFE=-1.0)
-            self._use()
-            self.assertEqual(['connected'] * 2, self._states())
-        self.assertEqual(['shutdown', 'connected'], self._states())
 
     def test_unknown_pool(self) -> None:
         """The stock driver reports the error."""
@@ -262,8 +248,13 @@ class OpeningTest(ConnectionsTestCase):
         self.assertEqual(1, self.connect.call_count)
 
     def test_none_waits_for_long(self) -> None:
-        """A client that began in an outage finds its end late."""
-        self._set(PATIENCE=0.05)
+        """A client that began in an outage finds its end late.
+
+        The same without its key: the stock driver recovers within half a
+        second after the key is there again.
+        """
+        self.assertLessEqual(connections.OPENING, 1.0)
+        self._set(OPENING=0.05)
         calls = []
 
         def connect(*args: Any) -> Any:
@@ -301,11 +292,6 @@ class CheckTest(ConnectionsTestCase):
         self.cluster.fail('Ioctx.read', fake_rados.OSError(errno.EPERM))
         self._use()
         self.assertEqual(['connected'], self._states())
-
-    def test_not_sent(self) -> None:
-        self.cluster.fail('Ioctx.read', fake_rados.ObjectNotFound())
-        self._use()
-        self.assertEqual(['shutdown', 'connected'], self._states())
 
     def test_new_one_is_not_checked_for_some_time(self) -> None:
         """If the OSDs are slow, not each operation waits and connects."""
@@ -421,11 +407,6 @@ class AddressesTest(ConnectionsTestCase):
         self.driver._get_mon_addrs()
         self.assertTrue(self._asks())
 
-    def test_order_and_ipv6_without_a_program(self) -> None:
-        ran = len(self.commands.ran)
-        self.assertEqual(_ADDRESSES, self.driver._get_mon_addrs())
-        self.assertEqual(ran, len(self.commands.ran))
-
     def test_failure_of_a_monitor_is_named(self) -> None:
         self.cluster.mon_status = -errno.EACCES
         error = self.assertRaises(
@@ -455,9 +436,6 @@ class ChoiceTest(ConnectionsTestCase):
         with stock.RADOSClient(driver):
             pass
         return int(self.connect.call_count - before)
-
-    def test_shared_connection_is_used(self) -> None:
-        self.assertEqual(0, self._connects(self.driver))
 
     def test_turned_off(self) -> None:
         self.override_backend('rbd_share_connections', False)
@@ -489,23 +467,16 @@ class ChoiceTest(ConnectionsTestCase):
             self.assertEqual(1, self._connects(self.driver))
         self.assertEqual(0, self._connects(self.driver))
 
-    @ddt.data('_flatten', 'revert_to_snapshot')
+    @ddt.data('_flatten', '_flatten_volume', 'revert_to_snapshot')
     def test_long_ones(self, name: str) -> None:
         seen = self._spied(name, runs=False)
         arguments: dict[str, tuple[Any, ...]] = {
             '_flatten': (None, None),
+            '_flatten_volume': ('image', None),
             'revert_to_snapshot': (None, self.new_volume(), None),
         }
         getattr(self.driver, name)(*arguments[name])
         self.assertEqual([True], seen)
-
-    @ddt.data((0, True), (5, False))
-    @ddt.unpack
-    def test_copy_or_clone(self, depth: int, alone: bool) -> None:
-        self.override_backend('rbd_max_clone_depth', depth)
-        with self.driver.sharing.of_clone():
-            self.assertIs(alone, connections._alone.get())
-        self.assertIs(False, connections._alone.get())
 
     @ddt.data((0, True), (5, False))
     @ddt.unpack
@@ -517,11 +488,6 @@ class ChoiceTest(ConnectionsTestCase):
         seen = self._spied('create_cloned_volume')
         self.driver.create_cloned_volume(self.new_volume({}), source)
         self.assertEqual([alone], seen)
-
-    def test_flatten_of_a_clone(self) -> None:
-        seen = self._spied('_flatten_volume', runs=False)
-        self.driver._flatten_volume('image', None)
-        self.assertEqual([True], seen)
 
     def _spied(self, name: str, runs: bool = True) -> list[bool]:
         """Return where each call of a stock method notes its connection.

@@ -433,7 +433,6 @@ class ManagerTest(base.DriverTestCase):
 
     def test_volume_that_a_client_has_open_goes_to_the_trash(self) -> None:
         """The deletion was accepted; the purger waits for the client."""
-        self.driver.purger.is_on = True
         moved = mock.create_autospec(entries.move)
         with (
             self.driver.images.opened(self.volume.name),
@@ -551,7 +550,6 @@ class KeepTest(base.DriverTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.driver.purger.is_on = True
         self.kept = self.make_type(rbd_keep_deleted='48')
         self.moved = mock.create_autospec(entries.move)
         self._patch(f'{entries.__name__}.move', self.moved)

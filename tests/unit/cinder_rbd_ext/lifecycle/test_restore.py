@@ -27,11 +27,6 @@ class RestoringTest(base.DriverTestCase):
     def _keys(self) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, self.volume.id))
 
-    def test_keys_come_back(self) -> None:
-        self._connect()
-        self.driver.terminate_connection(self.volume, _CONNECTOR)
-        self.assertEqual(base.ASKED, self._keys())
-
     def test_tenant_is_told_of_data_for_another_sector_size(self) -> None:
         for value, is_told in (('512e', False), ('4096', True)):
             self._connect()

@@ -18,7 +18,6 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.fakes import fake_images
-from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
 
 _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
@@ -39,12 +38,6 @@ class ManageTest(base.DriverTestCase):
 
     def _manage(self, volume: Any) -> Any:
         return self.driver.manage_existing(volume, {'source-name': 'found'})
-
-    def test_managed_image_is_recorded(self) -> None:
-        volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
-        self._manage(volume)
-        self.assertEqual([volume.name], self.cluster.names())
-        self.assertEqual('1048576', self.recorded(volume)[keys.OBJECT_SIZE])
 
     def test_origins_are_those_of_the_keys(self) -> None:
         volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
@@ -76,23 +69,6 @@ class ManageTest(base.DriverTestCase):
             self.cluster.stored(volume.name).metadata,
         )
 
-    @ddt.data(
-        {keys.OBJECT_SIZE: '2M'},
-        {keys.OBJECT_MAP: 'true'},
-        {keys.OBJECT_SIZE: '3M'},
-    )
-    def test_contradicting_key_is_refused_and_name_kept(
-        self, metadata: dict[str, str]
-    ) -> None:
-        volume = self.new_volume(metadata)
-        error = self.assertRaises(
-            exception.ManageExistingVolumeTypeMismatch, self._manage, volume
-        )
-        self.assertIn(next(iter(metadata)), str(error))
-        told = recorded.refused(self.recorded(volume), 'creation')
-        self.assertIn(next(iter(metadata)), told or '')
-        self.assertEqual(['found'], self.cluster.names())
-
     def test_list_for_tenants_does_not_apply(self) -> None:
         """Only operators manage volumes."""
         volume = self.new_volume(
@@ -115,14 +91,6 @@ class ManageTest(base.DriverTestCase):
         self.assertIs(fault, self.raised(self._manage, volume))
         self.assertEqual(['found'], self.cluster.names())
 
-    def test_undone_when_it_can_not_be_recorded(self) -> None:
-        down = RuntimeError('down')
-        with mock.patch.object(
-            record, 'change', autospec=True, side_effect=down
-        ):
-            self.assertIs(down, self.raised(self._manage, self.new_volume()))
-        self.assertEqual(['found'], self.cluster.names())
-
     def test_undo_fails(self) -> None:
         volume = self.new_volume()
 
@@ -142,14 +110,6 @@ class ManageTest(base.DriverTestCase):
         self.assertEqual('first', str(error))
         self.assertEqual([volume.name], self.cluster.names())
         self.assertIn('Could not rename', self.log.output)
-
-    def test_name_that_is_taken(self) -> None:
-        volume = self.made_volume()
-        self.assertIsInstance(
-            self.raised(self._manage, volume), self.librbd.ImageExists
-        )
-        self.assertEqual(['found', volume.name], self.cluster.names())
-        self.assertEqual((22, 1 << 22, 1), self.layout_of(volume.name))
 
 
 class NamesTest(base.DriverTestCase):

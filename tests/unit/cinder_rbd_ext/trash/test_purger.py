@@ -3,7 +3,9 @@
 """The order of removals, and the lease of the purger."""
 
 import datetime
+import errno
 import json
+import threading
 from typing import Any
 from unittest import mock
 
@@ -71,8 +73,22 @@ class HealthTest(base.DriverTestCase):
     def test_user_who_may_not_ask_the_monitors_can_purge(self) -> None:
         self.assertFalse(self._is_degraded('PG_DEGRADED', status=-13))
 
+    def test_no_removal_begins_without_the_monitors(self) -> None:
+        """It would hold a place until they respond."""
+        self.assertTrue(self._is_degraded(status=-errno.ETIMEDOUT))
+
 
 class StartTest(base.DriverTestCase):
+    def test_removal_that_cannot_start_gives_its_place_back(self) -> None:
+        purges = purger.Purger(self.driver)
+        self._patch(f'{purger.__name__}.Purger._is_degraded', lambda *_: False)
+        self._patch(f'{purger.__name__}.Purger._due', lambda *_: [_entry('1')])
+        with mock.patch.object(
+            threading.Thread, 'start', autospec=True, side_effect=RuntimeError
+        ):
+            self.assertRaises(RuntimeError, purges._begin, mock.Mock())
+        self.assertEqual({}, purges._running)
+
     def test_service_has_a_purger_and_other_programs_have_none(self) -> None:
         with mock.patch.object(purger.Purger, 'start', autospec=True) as start:
             self.driver.host = None
