@@ -89,7 +89,6 @@ IMPOSSIBLE = [
                 'test_migrate_volume_invalid_location_info',
                 'test_migrate_volume_mismatch_fsid',
                 'test_migrate_volume_missing_location_info',
-                'test_migrate_volume_same_pool',
             ),
             _CONTEXT,
         ),
