@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Image features and their requirements, as data.
+"""Image features and their requirements, as data (``include/rbd/features.h``).
 
-Features have the names of librbd. Bits (``include/rbd/features.h``) are used
-only in calls to librbd.
+Features have the names of librbd. Bits are used only in calls to librbd.
 """
 
 from collections.abc import Collection
 from collections.abc import Iterable
-import dataclasses
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -26,48 +24,32 @@ JOURNALING = 'journaling'
 DATA_POOL = 'data-pool'
 
 
-@dataclasses.dataclass(frozen=True)
-class ImageFeature:
-    """A feature of an RBD image.
-
-    :ivar name: the name in librbd
-    :ivar bit: the bit in librbd's feature mask
-    :ivar requires: features without which librbd rejects or drops this one
-    :ivar choosable: whether it can be requested; the other features follow
-        from the layout or the data pool
-    :ivar mutable: whether it can be enabled and disabled on an existing image
-    :ivar single_client: whether it assumes one writing client at a time
-    """
-
-    name: str
-    bit: int
-    requires: tuple[str, ...] = ()
-    choosable: bool = True
-    mutable: bool = False
-    single_client: bool = False
-
-
-FEATURES: dict[str, ImageFeature] = {
-    feature.name: feature
-    for feature in (
-        ImageFeature(LAYERING, 1 << 0),
-        ImageFeature(STRIPING, 1 << 1, choosable=False),
-        ImageFeature(EXCLUSIVE_LOCK, 1 << 2, (), True, True, True),
-        ImageFeature(OBJECT_MAP, 1 << 3, (EXCLUSIVE_LOCK,), True, True, True),
-        ImageFeature(FAST_DIFF, 1 << 4, (OBJECT_MAP,), True, True, True),
-        ImageFeature(DEEP_FLATTEN, 1 << 5),
-        ImageFeature(JOURNALING, 1 << 6, (EXCLUSIVE_LOCK,), True, True, True),
-        ImageFeature(DATA_POOL, 1 << 7, choosable=False),
-    )
+#: The features of an RBD image, with their bits in librbd's mask.
+FEATURES: dict[str, int] = {
+    LAYERING: 1 << 0,
+    STRIPING: 1 << 1,
+    EXCLUSIVE_LOCK: 1 << 2,
+    OBJECT_MAP: 1 << 3,
+    FAST_DIFF: 1 << 4,
+    DEEP_FLATTEN: 1 << 5,
+    JOURNALING: 1 << 6,
+    DATA_POOL: 1 << 7,
 }
-
-CHOOSABLE: Features = frozenset(
-    f.name for f in FEATURES.values() if f.choosable
+#: The feature without which librbd rejects or drops another one.
+REQUIRES = {
+    OBJECT_MAP: EXCLUSIVE_LOCK,
+    FAST_DIFF: OBJECT_MAP,
+    JOURNALING: EXCLUSIVE_LOCK,
+}
+#: Those that can be requested; the others follow from the layout or the data
+#: pool.
+CHOOSABLE: Features = frozenset(FEATURES) - {STRIPING, DATA_POOL}
+#: Those that can be enabled and disabled on an existing image.
+MUTABLE: Features = frozenset(
+    {EXCLUSIVE_LOCK, OBJECT_MAP, FAST_DIFF, JOURNALING}
 )
-MUTABLE: Features = frozenset(f.name for f in FEATURES.values() if f.mutable)
-SINGLE_CLIENT: Features = frozenset(
-    f.name for f in FEATURES.values() if f.single_client
-)
+#: Those that assume one writing client at a time.
+SINGLE_CLIENT = MUTABLE
 
 #: The features that ``rbd:object_map`` adds if true.
 MAP_ON: Features = frozenset({EXCLUSIVE_LOCK, OBJECT_MAP, FAST_DIFF})
@@ -80,7 +62,7 @@ MAX_OBJECT_MAP_OBJECTS = 256_000_000
 
 _ALLOWED = phrases.Phrase(
     'a comma-separated list of {names}',
-    names=', '.join(f.name for f in FEATURES.values() if f.choosable),
+    names=', '.join(name for name in FEATURES if name in CHOOSABLE),
 )
 _TRUE = frozenset({'true', 't', 'yes', 'y', 'on', '1'})
 _FALSE = frozenset({'false', 'f', 'no', 'n', 'off', '0'})
@@ -91,7 +73,7 @@ def to_mask(features: Iterable[str]) -> int:
     """Return librbd's feature mask."""
     mask = 0
     for name in features:
-        mask |= FEATURES[name].bit
+        mask |= FEATURES[name]
     return mask
 
 
@@ -101,7 +83,7 @@ def from_mask(mask: int) -> Features:
     The unknown bits (``operations``, ``migrating``, ``non-primary``,
     ``dirty-cache``) are internal state of librbd and cannot be requested.
     """
-    return frozenset(f.name for f in FEATURES.values() if mask & f.bit)
+    return frozenset(name for name, bit in FEATURES.items() if mask & bit)
 
 
 def with_implied(wanted: Features, striped: bool, data_pool: bool) -> Features:
@@ -143,7 +125,7 @@ def parse_features(value: str) -> Features:
                     '{name} is not an image feature', name=errors.shown(name)
                 ),
             )
-        if not FEATURES[name].choosable:
+        if name not in CHOOSABLE:
             raise _refused(
                 value,
                 phrases.Phrase(
@@ -153,14 +135,14 @@ def parse_features(value: str) -> Features:
                 ),
             )
     for name in sorted(chosen):
-        for needed in FEATURES[name].requires:
-            if needed not in chosen:
-                raise _refused(
-                    value,
-                    phrases.Phrase(
-                        '{name} requires {needed}', name=name, needed=needed
-                    ),
-                )
+        needed = REQUIRES.get(name, name)
+        if needed not in chosen:
+            raise _refused(
+                value,
+                phrases.Phrase(
+                    '{name} requires {needed}', name=name, needed=needed
+                ),
+            )
     if LAYERING not in chosen:
         raise _refused(
             value,

@@ -5,8 +5,8 @@
 The properties of each key are in :mod:`rbd_volume_options.definitions`.
 """
 
-import dataclasses
 import enum
+from typing import NamedTuple
 import unicodedata
 
 from rbd_volume_options import phrases
@@ -35,63 +35,46 @@ TENANT_OPTIONS = 'rbd:tenant_options'
 STRIPING = 'striping'
 
 
-@dataclasses.dataclass(frozen=True)
-class LimitKeys:
-    """The keys about one limit of reads and writes.
+class LimitKeys(NamedTuple):
+    """The keys about one limit of reads and writes, and its range.
 
     :ivar name: what is limited, as in librbd's ``rbd_qos_<name>_limit``
+    :ivar smallest: the smallest limit that the owner of a volume can choose,
+        in bytes or requests per second. Services of Cinder that copy a volume
+        are limited too, and would work on it for days.
+    :ivar largest: the largest value
+    :ivar limit: the maximum per second
+    :ivar burst: the maximum per second in a burst
+    :ivar burst_seconds: the length of a burst
+    :ivar per_gib: the limit for each GiB of a volume, in volume types
+    :ivar minimum: the smallest limit that follows from the size of a volume
+    :ivar maximum: the largest limit and burst that a volume can have
     """
 
     name: str
-
-    @property
-    def largest(self) -> int:
-        """The largest value: bytes or requests per second."""
-        return 1 << 40 if self.name.endswith('bps') else 10**9
-
-    @property
-    def smallest(self) -> int:
-        """The smallest limit that the owner of a volume can choose.
-
-        Services of Cinder that copy a volume are limited too, and would work
-        on it for days.
-        """
-        return 1 << 20 if self.name.endswith('bps') else 10
-
-    @property
-    def limit(self) -> str:
-        """The maximum per second."""
-        return f'{PREFIX}{self.name}_limit'
-
-    @property
-    def burst(self) -> str:
-        """The maximum per second in a burst."""
-        return f'{PREFIX}{self.name}_burst'
-
-    @property
-    def burst_seconds(self) -> str:
-        """The length of a burst."""
-        return f'{PREFIX}{self.name}_burst_seconds'
-
-    @property
-    def per_gib(self) -> str:
-        """The limit for each GiB of a volume, in volume types."""
-        return f'{self.limit}_per_gib'
-
-    @property
-    def minimum(self) -> str:
-        """The smallest limit that follows from the size of a volume."""
-        return f'{self.limit}_minimum'
-
-    @property
-    def maximum(self) -> str:
-        """The largest limit and burst that a volume can have."""
-        return f'{self.limit}_maximum'
+    smallest: int
+    largest: int
+    limit: str
+    burst: str
+    burst_seconds: str
+    per_gib: str
+    minimum: str
+    maximum: str
 
 
 LIMITS = tuple(
-    LimitKeys(f'{direction}{what}')
-    for what in ('iops', 'bps')
+    LimitKeys(
+        f'{direction}{what}',
+        *numbers,
+        *(
+            f'{PREFIX}{direction}{what}_{word}'
+            for word in (
+                *('limit', 'burst', 'burst_seconds'),
+                *('limit_per_gib', 'limit_minimum', 'limit_maximum'),
+            )
+        ),
+    )
+    for what, numbers in (('iops', (10, 10**9)), ('bps', (1 << 20, 1 << 40)))
     for direction in ('', 'read_', 'write_')
 )
 

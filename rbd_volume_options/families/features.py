@@ -33,9 +33,9 @@ def _features_bounds(
     return {
         'allowed': sorted(chosen),
         'requires': {
-            name: list(features.FEATURES[name].requires)
+            name: [features.REQUIRES[name]]
             for name in sorted(chosen)
-            if features.FEATURES[name].requires
+            if name in features.REQUIRES
         },
     }
 

@@ -24,7 +24,7 @@ _DIRECTORIES = (
     *('rbd_directory', 'rbd_children', 'rbd_trash', 'rbd_info', 'rbd_task'),
     *('rbd_mirroring', 'rbd_header', 'rbd_namespace'),
 )
-_BITS = {each.bit: name for name, each in features.FEATURES.items()}
+_BITS = {bit: name for name, bit in features.FEATURES.items()}
 
 
 class Connection:
@@ -64,7 +64,7 @@ class Connection:
         stat = image.stat()
         bits = image.features()
         data_pool = None
-        if bits & features.FEATURES[features.DATA_POOL].bit:
+        if bits & features.FEATURES[features.DATA_POOL]:
             data_pool = self._rados.pool_reverse_lookup(image.data_pool_id())
         return state_module.State(
             stat['size'],

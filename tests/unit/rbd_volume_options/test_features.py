@@ -38,7 +38,7 @@ class FeaturesTestCase(refusals.RefusalTestCase):
                 'journaling': 64,
                 'data-pool': 128,
             },
-            {f.name: f.bit for f in features.FEATURES.values()},
+            features.FEATURES,
         )
         # RBD_FEATURES_MUTABLE and RBD_FEATURES_SINGLE_CLIENT.
         self.assertEqual(
