@@ -23,7 +23,6 @@ LOG = logging.getLogger(__name__)
 #: Dotted names of the hooks. They are names because Horizon's modules can only
 #: be imported after all applications are loaded.
 HOOKS: tuple[str, ...] = (
-    'horizon_volume_opts.catalogue.name_language',
     'horizon_volume_opts.requests_to_cinder.wrap_client',
     'horizon_volume_opts.volumes.create.use_form',
     'horizon_volume_opts.volumes.attach.use_forms',

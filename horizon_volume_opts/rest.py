@@ -2,6 +2,7 @@
 
 """REST views for the scripts of the pages, below Horizon's ``api/``."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib import parse
 
@@ -15,17 +16,23 @@ UNAVAILABLE = 503
 
 
 class Fragment(generic.View):
-    """A part of a page that depends on the values of a form."""
+    """A part of a page that depends on the values of a form.
+
+    :cvar texts: texts for the script of a page, in each response
+    """
 
     url_regex: str
+    texts: Mapping[str, Any] = {}
 
     @utils.ajax()
     def get(self, request: Any) -> Any:
         """Return the answer for the values in the address."""
+        status, answer = 200, dict(self.texts)
         try:
-            return self.answer(request)
+            answer |= self.answer(request)
         except discovery.Unavailable:
-            return utils.JSONResponse('unavailable', UNAVAILABLE)
+            status = UNAVAILABLE
+        return utils.JSONResponse(answer, status)
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return JSON data, with the part as ``html``.

@@ -24,6 +24,12 @@ UNAVAILABLE = _(
     'its type.'
 )
 
+#: Instead of the fields, while the script of a form gets no response.
+FAILED = _(
+    'The RBD volume options are currently not available, so they cannot be '
+    'checked here. Cinder checks them when you submit the form.'
+)
+
 ATTACH_UNAVAILABLE = _(
     'The cache mode cannot be selected at the moment, because Cinder did not '
     'return the options of the volume types. An attachment gets the current '

@@ -82,7 +82,6 @@ DOMAINS = (
         for package in ('cinder_rbd_ext', 'glance_store_objmap')
     ),
     Domain('horizon_volume_opts', 'django', 'django.cfg', True),
-    Domain('horizon_volume_opts', 'djangojs', 'djangojs.cfg'),
 )
 
 

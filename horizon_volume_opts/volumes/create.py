@@ -169,6 +169,7 @@ class Group(rest.Fragment):
     """
 
     url_regex = r'rbd_volume_options/new-volume/$'
+    texts = {'title': _('RBD Volume Options'), 'failed': wording.FAILED}
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return the content as HTML, the metadata and whether it is valid."""

@@ -114,6 +114,7 @@ class BoundGroup(forms.BoundField):
                 'url': self.field.url,
                 'names': self.field.names,
                 'content': content,
+                'failed': wording.FAILED,
             },
         )
         return drawn

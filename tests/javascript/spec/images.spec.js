@@ -83,6 +83,21 @@ describe('Create Volume of a Glance image', () => {
       .toBe('/static/horizon_volume_opts/images/options.html');
   });
 
+  it('has the texts of the server, in the language of the user', () => {
+    for (const [response, title] of [
+      [{title: 'Optionen', is_offered: true}, 'Optionen'],
+      [null, 'RBD Volume Options']
+    ]) {
+      answer = response;
+      steps = [];
+      const services = injector();
+      services.get(WORKFLOW);
+      steps[0].checkReadiness();
+      services.get('$rootScope').$apply();
+      expect(steps[0].title).toBe(title);
+    }
+  });
+
   it('leaves another workflow alone', () => {
     for (const other of [{}, null, {append: 'no function'}]) {
       workflow = other;

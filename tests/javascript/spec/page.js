@@ -33,8 +33,8 @@ function run(file, dom) {
 /*
  * Return the window of a page.
  *
- * options: body, its HTML; gettext, a translation; before, called with the
- * window when the libraries are there and our scripts are not.
+ * options: body, its HTML; before, called with the window when the libraries
+ * are there and our scripts are not.
  */
 function load(options) {
   const wanted = options || {};
@@ -45,7 +45,6 @@ function load(options) {
   const window = dom.window;
   const inits = [];
   window.STATIC_URL = '/static/';
-  window.gettext = wanted.gettext || ((text) => text);
   window.horizon = {
     addInitFunction: (each) => inits.push(each),
     modals: {addModalInitFunction: () => null}

@@ -15,6 +15,8 @@
 
   angular
     .module(OURS, [])
+    // The server has the texts, in the language of the user.
+    .value('rbdVolumeOptionsTexts', {title: 'RBD Volume Options'})
     .config(extend);
 
   extend.$inject = ['$injector', '$provide'];
@@ -29,31 +31,40 @@
     }
   }
 
-  addStep.$inject = ['$delegate', '$window', HTTP];
+  addStep.$inject = [
+    '$delegate', '$window', HTTP, 'rbdVolumeOptionsTexts'
+  ];
 
-  function addStep(workflow, $window, http) {
+  function addStep(workflow, $window, http, texts) {
+    var step = {
+      id: 'rbd-volume-options',
+      templateUrl: $window.STATIC_URL +
+        'horizon_volume_opts/images/options.html',
+      formName: 'rbdVolumeOptionsForm',
+      checkReadiness: isWorthShowing
+    };
+
     // Another plug-in can have a workflow of another form.
     if (workflow && angular.isFunction(workflow.append)) {
-      workflow.append({
-        id: 'rbd-volume-options',
-        title: gettext('RBD Volume Options'),
-        templateUrl: $window.STATIC_URL +
-          'horizon_volume_opts/images/options.html',
-        formName: 'rbdVolumeOptionsForm',
-        checkReadiness: function () {
-          return isWorthShowing(http);
-        }
-      });
+      workflow.append(step);
     }
     return workflow;
-  }
 
-  /* Whether any volume type has options, or whether that is not known. */
-  function isWorthShowing(http) {
-    return http.get('/api/rbd_volume_options/new-volume/').then(
-      function (response) { return response.data.is_offered; },
-      function () { return true; }
-    );
+    /* Whether any volume type has options, or whether that is not known. */
+    function isWorthShowing() {
+      return http.get('/api/rbd_volume_options/new-volume/').then(
+        function (response) {
+          angular.extend(texts, response.data);
+          return texts.is_offered;
+        },
+        function (response) {
+          angular.extend(texts, response && response.data);
+          return true;
+        }
+      ).finally(function () {
+        step.title = texts.title;
+      });
+    }
   }
 
   explain.$inject = ['$delegate', HTTP];

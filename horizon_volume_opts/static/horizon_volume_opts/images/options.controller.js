@@ -9,11 +9,12 @@
     .module('horizon.dashboard.rbd-volume-options.images')
     .directive('rbdVolumeOptions', directive);
 
-  directive.$inject = ['$window'];
+  directive.$inject = ['$window', 'rbdVolumeOptionsTexts'];
 
-  function directive($window) {
+  function directive($window, texts) {
     return {
       link: function (scope, $element) {
+        $element.find('[data-rbd-failed]').text(texts.failed || texts.title);
         link(scope, $element, $window);
       }
     };
