@@ -233,16 +233,14 @@ class UserOffer:
             if allowed is None:
                 continue
             wanted = definitions.as_json(value)
+            names = wanted if isinstance(wanted, list) else [wanted]
+            excess = [each for each in names if each not in allowed]
             reason = _('not allowed by this volume type')
-            if isinstance(wanted, list):
-                excess = sorted(set(wanted) - set(allowed))
+            if excess and isinstance(wanted, list):
                 reason = _('not allowed by this volume type: %(names)s') % {
-                    'names': ','.join(excess)
+                    'names': ','.join(sorted(excess))
                 }
-                is_allowed = not excess
-            else:
-                is_allowed = wanted in allowed
-            if not is_allowed:
+            if excess:
                 raise errors.OptionError(
                     key,
                     definitions.as_text(value),

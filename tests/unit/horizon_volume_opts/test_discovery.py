@@ -177,19 +177,6 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
 
 
 class PagesTestCase(horizon_case.HorizonTestCase):
-    def test_at_most_once_for_a_page(self) -> None:
-        self.cloud.add_volume('v')
-        for path, number in (
-            ('/project/volumes/', 1),
-            # From the cache.
-            ('/project/volumes/create/', 1),
-            ('/project/volumes/create/', 1),
-            ('/project/volumes/v/attach/', 1),
-            ('/project/volumes/v/rbd_options/', 1),
-        ):
-            self.assertEqual(200, self.client.get(path).status_code)
-            self.assertEqual(number, self.cloud.asked.count(_ASK), path)
-
     def test_number_of_requests_is_that_of_the_page_for_operators(
         self,
     ) -> None:

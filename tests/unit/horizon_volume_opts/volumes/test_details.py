@@ -5,6 +5,7 @@
 import re
 from typing import Any
 
+import ddt
 from django.core import cache
 from django.utils import translation
 from openstack_dashboard.api import cinder
@@ -12,13 +13,13 @@ from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
 
 from horizon_volume_opts.volumes import details
-from rbd_volume_options import definitions
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 _SLUG = 'rbd_volume_options'
 
 
+@ddt.ddt
 class TabTestCase(horizon_case.HorizonTestCase):
     def page(self) -> str:
         url = f'/project/volumes/v/?tab=volume_details__{_SLUG}'
@@ -41,98 +42,108 @@ class TabTestCase(horizon_case.HorizonTestCase):
             configured = group._load_tabs_from_config(group.__new__(group))
             self.assertEqual((details.RBDTab,), configured)
 
-    def test_layout_and_features(self) -> None:
-        self.cloud.add_volume('v')
-        for name, value in (
-            ('Object size', '8 MiB'),
-            ('Striping', '64 KiB × 8'),
-            ('Objects', 'up to 128'),
-            ('Image features', 'layering, striping'),
-            ('Object map', 'No'),
-            ('Data pool', ''),
-        ):
-            self.assertEqual(value, self.row(name))
-
-    def test_configuration_of_the_image(self) -> None:
-        name = f'{definitions.ALIAS}:compression_hint'
-        self.cloud.add_volume('v', **{name: None})
-        self.assertEqual('', self.row('Compression hint'))
-        self.cloud.add_volume('v', **{name: '<compressible>'})
-        self.assertEqual('&lt;compressible&gt;', self.row('Compression hint'))
-
-    def test_limits_of_the_volume(self) -> None:
-        limits = {'iops_limit': 12000, 'bps_burst': 104857600, 'new': 7}
-        self.cloud.add_volume(
-            'v',
-            **{
-                definitions.ATTRIBUTE_LIMITS: limits,
-                f'{definitions.ALIAS}:discard': False,
+    @ddt.data(
+        (
+            {},
+            {
+                'Object size': '8 MiB',
+                'Striping': '64 KiB × 8',
+                'Objects': 'up to 128',
+                'Image features': 'layering, striping',
+                'Object map': 'No',
+                'Data pool': '',
+                'Compression hint': '',
             },
-        )
-        for label, value in (
-            ('Maximum of requests per second', '12,000'),
-            ('Maximum of bytes per second in a burst', '100 MiB'),
-            ('Discard', 'No'),
-        ):
-            self.assertEqual(value, self.row(label))
-
-    def test_origin_of_each_value(self) -> None:
-        self.cloud.add_volume(
-            'v',
-            metadata={'rbd:cache_mode': 'writeback'},
-            **{
-                f'{fake_cloud.ALIAS}:origins': {
+        ),
+        (
+            {'stripe_unit': 2**23, 'stripe_count': 1},
+            {'Striping': 'no striping'},
+        ),
+        (
+            {'data_pool': 'ec', 'compression_hint': '<compressible>'},
+            {
+                'Data pool': 'ec | set by the volume type or the back end',
+                'Compression hint': '&lt;compressible&gt;',
+            },
+        ),
+        (
+            {
+                'limits': {
+                    'iops_limit': 12000,
+                    'bps_burst': 104857600,
+                    'new': 7,
+                },
+                'discard': False,
+            },
+            {
+                'Maximum of requests per second': '12,000',
+                'Maximum of bytes per second in a burst': '100 MiB',
+                'Discard': 'No',
+            },
+        ),
+        (
+            {
+                'features': ['layering', 'object-map'],
+                'origins': {
                     'object_size': 'volume metadata',
-                    'striping': 'volume type',
-                    'features': 'of a newer release',
-                }
+                    'striping': 'of a newer release',
+                    'features': 'volume type',
+                },
             },
-        )
-        for label, text in (
-            ('Object size', '8 MiB | requested for this volume'),
-            ('Striping', '64 KiB × 8 | set by the volume type'),
-            ('Image features', 'layering, striping'),
-            ('Object map', 'No'),
-            (
-                'Cache mode of the next attachment',
-                'writeback | requested for this volume',
-            ),
-        ):
-            self.assertEqual(text, self.row(label))
-
-    def test_no_striping_has_one_name(self) -> None:
+            {
+                'Object size': '8 MiB | requested for this volume',
+                'Striping': '64 KiB × 8',
+                'Image features': 'layering, object-map | '
+                'set by the volume type',
+                'Object map': 'Yes | set by the volume type',
+            },
+        ),
+        # There is no image, and the reason is the only information.
+        (
+            {'object_size': None, 'refused': "rbd:data_pool = 'x': <gone>"},
+            {
+                'Creation': 'rbd:data_pool = &#x27;x&#x27;: &lt;gone&gt;',
+                'Object size': '',
+            },
+        ),
+        (
+            {
+                'attach_refused': {
+                    'reason': 'host offers no directsync',
+                    'at': '2026-01-02T03:04:05.6Z',
+                },
+                'conversion': {
+                    'percent': None,
+                    'reason': 'too many snapshots',
+                },
+            },
+            {
+                'Last attachment': '2026-01-02 03:04:05 UTC: host offers no '
+                'directsync',
+                'Conversion': 'too many snapshots',
+                'Object size': '8 MiB',
+            },
+        ),
+    )
+    @ddt.unpack
+    def test_rows_of_the_record(
+        self, record: dict[str, Any], rows: dict[str, str]
+    ) -> None:
         self.cloud.add_volume(
-            'v',
-            **{
-                f'{fake_cloud.ALIAS}:stripe_unit': 2**23,
-                f'{fake_cloud.ALIAS}:stripe_count': 1,
-            },
+            'v', **{f'{fake_cloud.ALIAS}:{k}': x for k, x in record.items()}
         )
-        self.assertEqual('no striping', self.row('Striping'))
-
-    def test_data_pool(self) -> None:
-        self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:data_pool': 'ec'})
-        self.assertEqual(
-            'ec | set by the volume type or the back end',
-            self.row('Data pool'),
-        )
-
-    def test_origin_of_the_object_map(self) -> None:
-        self.cloud.add_volume(
-            'v',
-            **{
-                f'{fake_cloud.ALIAS}:features': ['layering', 'object-map'],
-                f'{fake_cloud.ALIAS}:origins': {'features': 'volume type'},
-            },
-        )
-        self.assertEqual(
-            'Yes | set by the volume type', self.row('Object map')
-        )
+        self.assertEqual(rows, {label: self.row(label) for label in rows})
 
     def test_limits_and_default_of_the_type(self) -> None:
         self.cloud.add_volume('v')
         self.assertIn('Default: set by the compute host', self.page())
         self.assertNotIn('Limits', self.page())
+        self.cloud.add_volume('v', metadata={'rbd:cache_mode': 'none'})
+        self.assertEqual(
+            'none | requested for this volume',
+            self.row('Cache mode of the next attachment'),
+        )
+        self.cloud.add_volume('v')
         self.cloud.types[0] = {
             **fake_cloud.offered(
                 'rbd',
@@ -217,42 +228,6 @@ class TabTestCase(horizon_case.HorizonTestCase):
     def test_no_tab_for_a_volume_of_another_driver(self) -> None:
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:object_size': None})
         self.assertNotIn(_SLUG, self.page().replace('?tab=', ''))
-
-    def test_creation_that_was_refused(self) -> None:
-        """There is no image, and the reason is the only information."""
-        self.cloud.add_volume(
-            'v',
-            status='error',
-            **{
-                f'{fake_cloud.ALIAS}:object_size': None,
-                f'{fake_cloud.ALIAS}:refused': "rbd:data_pool = 'x': <gone>",
-            },
-        )
-        self.assertEqual(
-            'rbd:data_pool = &#x27;x&#x27;: &lt;gone&gt;', self.row('Creation')
-        )
-        self.assertEqual('', self.row('Object size'))
-
-    def test_later_refusals(self) -> None:
-        self.cloud.add_volume(
-            'v',
-            **{
-                f'{fake_cloud.ALIAS}:attach_refused': {
-                    'reason': 'host offers no directsync',
-                    'at': '2026-01-02T03:04:05.6Z',
-                },
-                f'{fake_cloud.ALIAS}:conversion': {
-                    'percent': None,
-                    'reason': 'too many snapshots',
-                },
-            },
-        )
-        self.assertEqual(
-            '2026-01-02 03:04:05 UTC: host offers no directsync',
-            self.row('Last attachment'),
-        )
-        self.assertEqual('too many snapshots', self.row('Conversion'))
-        self.assertEqual('8 MiB', self.row('Object size'))
 
 
 class InBriefTestCase(horizon_case.HorizonTestCase):
