@@ -225,13 +225,6 @@ class CasesTestCase(base.TestCase):
         self.drawn = [cases.draw(SEED, number) for number in range(2000)]
         self.verdicts = [verdicts.ours(case) for case in self.drawn]
 
-    def test_a_fair_part_is_accepted(self) -> None:
-        accepted = sum(
-            not isinstance(verdict, errors.OptionError)
-            for verdict in self.verdicts
-        )
-        self.assertTrue(400 < accepted < 1600, f'{accepted} of 2000')
-
     def test_every_rule_is_met(self) -> None:
         reasons = [
             f'{verdict.key}: {verdict.reason}'
@@ -271,7 +264,3 @@ class CasesTestCase(base.TestCase):
         for rule in verdicts.STRICTER:
             met = [case for case in self.drawn + clones if rule.applies(case)]
             self.assertNotEqual([], met, rule.why)
-
-    def test_the_same_seed_draws_the_same(self) -> None:
-        self.assertEqual(self.drawn[7], cases.draw(SEED, 7))
-        self.assertNotEqual(self.drawn[7], cases.draw(SEED + 1, 7))
