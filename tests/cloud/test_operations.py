@@ -22,18 +22,6 @@ class OperationsTest(base.CloudTestCase):
         self.until(lambda: self.show(volume)['size'] == 2)
         self.assertEqual(2 * 2**30, self.check_made(volume)['size'])
 
-    def test_extend_to_partial_stripes_is_refused(self) -> None:
-        # Stripes of 48 MiB divide 3 GiB, but not 4 GiB.
-        volume = self.created(
-            size=3,
-            metadata={'rbd:stripe_unit': '1M', 'rbd:stripe_count': '48'},
-        )
-        body = {'os-extend': {'new_size': 4}}
-        path = f'/volumes/{volume}/action'
-        self.check_refused(400, 'not a multiple of', 'POST', path, body)
-        self.assertEqual('available', self.show(volume)['status'])
-        self.assertEqual(3 * 2**30, self.info(volume)['size'])
-
     def test_revert_to_a_snapshot(self) -> None:
         volume = self.created(metadata=base.ASKED)
         snapshot = self.snapshot(volume)

@@ -33,17 +33,6 @@ class CinderTest(base.DevStackTestCase):
         self.tree.check('stack', 'post-config')
         self.assertIn('rbd_tenant_options = rbd:', self._section('ceph'))
 
-    def test_settings_of_local_conf(self) -> None:
-        self.tree.check(
-            'stack',
-            'post-config',
-            RBD_VOLUME_OPTIONS_TENANT_OPTIONS='rbd:cache_mode',
-            RBD_VOLUME_OPTIONS_MAX_STRIPE_COUNT='8',
-        )
-        section = self._section('ceph')
-        self.assertIn('rbd_tenant_options = rbd:cache_mode\n', section)
-        self.assertIn('rbd_max_stripe_count = 8\n', section)
-
     def test_tenants_may_set_none(self) -> None:
         self.tree.check(
             'stack', 'post-config', RBD_VOLUME_OPTIONS_TENANT_OPTIONS=''

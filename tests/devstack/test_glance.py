@@ -52,17 +52,6 @@ class GlanceTest(base.DevStackTestCase):
         self.tree.check('stack', 'post-config', ENABLE_CEPH_GLANCE='False')
         self.assertEqual(scratch.ONE_STORE, self.tree.read(self.conf))
 
-    def test_settings_of_local_conf(self) -> None:
-        self.tree.check(
-            'stack',
-            'post-config',
-            RBD_VOLUME_OPTIONS_IMAGE_OBJECT_MAP='no',
-            RBD_VOLUME_OPTIONS_IMAGE_OBJECT_SIZE='4M',
-        )
-        text = self.tree.read(self.conf)
-        self.assertIn('rbd_store_object_map = False\n', text)
-        self.assertIn('rbd_store_object_size = 4M\n', text)
-
     def test_metadata_definitions(self) -> None:
         self.tree.check('stack', 'post-config')
         conf = self.tree.root / self.conf

@@ -13,14 +13,6 @@ class NovaTest(base.DevStackTestCase):
         self.tree.check('stack', 'post-config')
         self.assertEqual(before, self.tree.read(self.conf))
 
-    def test_allowed_modes(self) -> None:
-        self.tree.check(
-            'stack', 'post-config', RBD_VOLUME_OPTIONS_CACHE_MODES='none'
-        )
-        self.assertIn(
-            '\n[rbd_cache]\nallowed_modes = none\n', self.tree.read(self.conf)
-        )
-
     def test_left_out(self) -> None:
         self.tree.check(
             'stack', 'post-config', RBD_VOLUME_OPTIONS_NOVA='False'

@@ -31,10 +31,3 @@ class TempestTest(base.DevStackTestCase):
 
     def test_no_tempest(self) -> None:
         self.assertEqual('0', self._plugins(ENABLED_SERVICES='c-vol'))
-
-    def test_options_of_tempest_are_written(self) -> None:
-        self.tree.check('stack', 'post-config')
-        self.tree.check('stack', 'test-config')
-        text = self.tree.read('tempest/etc/tempest.conf')
-        section = text.partition('\n[rbd_volume_options]\n')[2]
-        self.assertIn('volume_type = ceph\n', section)
