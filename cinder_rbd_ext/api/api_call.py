@@ -3,6 +3,8 @@
 """A request that is checked at a door, and what all checks read of it."""
 
 from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 import functools
 from typing import Any
 
@@ -13,6 +15,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
+from rbd_volume_options import errors
 from rbd_volume_options import offers
 
 
@@ -29,6 +32,8 @@ class ApiCall:
     :ivar part: the part of the body that the door names
     :ivar policy: Cinder's own policy of the route
     :ivar notice: what the caller should know if the request succeeds
+    :ivar hint: what the caller should know if a check refuses the request
+    :ivar shows_pools: whether a refusal may show the names of pools
     """
 
     def __init__(
@@ -49,6 +54,17 @@ class ApiCall:
         self.reported = known.reported
         self.types = known.types
         self.notice: str | None = None
+        self.hint = ''
+        self.shows_pools = False
+
+    @contextlib.contextmanager
+    def checking(self) -> Iterator[None]:
+        """Answer with HTTP 400 to what the rules do not allow."""
+        try:
+            yield
+        except errors.OptionError as error:
+            shown = error if self.shows_pools else error.for_tenants()
+            raise refusals.refused(shown, self.hint) from error
 
     @property
     def volume_id(self) -> str:

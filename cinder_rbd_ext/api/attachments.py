@@ -22,7 +22,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import api_call
-from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import moves
@@ -95,8 +94,7 @@ def _check(
         },
     )
     user_messages.refused(volume, user_messages.Operation.ATTACHMENT, refusal)
-    with refusals.bad_request():
-        raise refusal
+    raise refusal
 
 
 def check_create(call: api_call.ApiCall) -> None:

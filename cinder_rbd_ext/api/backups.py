@@ -8,7 +8,6 @@ The services of all projects make only some at a time
 
 from cinder import volume as cinder_volume
 from oslo_utils import uuidutils
-import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
@@ -18,7 +17,6 @@ from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
-from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import offers
 from rbd_volume_options import rate_limits
@@ -32,9 +30,7 @@ def check_quick(slow: list[str], instead: str = '') -> None:
     """Check that no limits of the owner make a backup or a restore slow."""
     if slow:
         reason = SLOW.format(', '.join(slow))
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'{errors.REFUSED}{reason}{instead}.'
-        )
+        raise refusals.refused(f'{reason}{instead}.')
 
 
 def check_create(call: api_call.ApiCall) -> None:
@@ -82,14 +78,13 @@ def check_restore(call: api_call.ApiCall) -> None:
         _check(call, volume, items, rate_limits.REIMAGE)
     if written is None:
         return
-    with refusals.bad_request():
-        if volume_id is None:
-            # Cinder would create a volume of the default type.
-            volume_type = known_types.of_new_volume(context, None)
-            if volume_type is not None:
-                specs = volume_type['extra_specs'] or {}
-                matching = call.reported.matching(specs)
-                offer = offers.TypeOffer.of_pools(specs, matching)
-                checks.check_readable(offer, {}, written)
-        elif uuidutils.is_uuid_like(volume_id):
-            sector_size.check_receives(image_record.disk_in(items), written)
+    if volume_id is None:
+        # Cinder would create a volume of the default type.
+        volume_type = known_types.of_new_volume(context, None)
+        if volume_type is not None:
+            specs = volume_type['extra_specs'] or {}
+            matching = call.reported.matching(specs)
+            offer = offers.TypeOffer.of_pools(specs, matching)
+            checks.check_readable(offer, {}, written)
+    elif uuidutils.is_uuid_like(volume_id):
+        sector_size.check_receives(image_record.disk_in(items), written)

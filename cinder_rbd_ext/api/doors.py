@@ -12,12 +12,12 @@ import dataclasses
 from typing import Any
 
 from cinder.api.openstack import wsgi
-from cinder.policies import manageable_volumes
-from cinder.policies import snapshot_metadata
-from cinder.policies import type_extra_specs
-from cinder.policies import volume_actions
-from cinder.policies import volume_metadata
-from cinder.policies import volumes as volume_policies
+from cinder.policies import manageable_volumes as manage
+from cinder.policies import snapshot_metadata as of_snapshots
+from cinder.policies import type_extra_specs as specs
+from cinder.policies import volume_actions as actions
+from cinder.policies import volume_metadata as items
+from cinder.policies import volumes as stock
 import webob
 
 from cinder_rbd_ext import protocols
@@ -44,22 +44,25 @@ Check = Callable[[api_call.ApiCall], Any]
 class Door:
     """A request that is checked.
 
-    :ivar controllers: Cinder's controllers that are extended
+    :ivar controllers: Cinder's controllers that are extended, by a space
     :ivar name: the method of the controller, or the action
-    :ivar part: the part of the body that has the parameters; empty for all
     :ivar policy: Cinder's own policy of the route, without which the caller
         is refused before our check could tell something
+    :ivar part: the part of the body that has the parameters; empty for all.
+        By default that of an action, which has its name
     """
 
-    controllers: tuple[str, ...]
+    controllers: str
     name: str
-    part: str
     check: Check
     policy: str = ''
-    is_action: bool = False
+    part: str | None = None
 
     def method(self, known: restrictions.Restrictions) -> Any:
         """Return the method of the controller that extends Cinder's."""
+        # Cinder creates types by an action.
+        is_action = '-' in self.name or self.controllers == 'types'
+        part = self.name if self.part is None else self.part
 
         def passage(
             controller: wsgi.Controller,
@@ -68,9 +71,10 @@ class Door:
             **ids: Any,
         ) -> Generator[Any, Any, None]:
             request = api_call.ApiCall(
-                req, body, ids, self.part, self.policy, known
+                req, body, ids, part, self.policy, known
             )
-            result = self.check(request)
+            with request.checking():
+                result = self.check(request)
             if isinstance(result, webob.Response):
                 yield result
                 return
@@ -79,17 +83,19 @@ class Door:
                 result(response)
             refusals.tell(response, request.notice)
 
-        return _extending(passage, self)
+        passage.__module__ = self.check.__module__
+        passage.__name__ = self.name
+        return wsgi.extends(action=self.name if is_action else None)(passage)
 
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
     """A response that gets attributes of ours."""
 
-    controllers: tuple[str, ...]
+    controllers: str
     name: str
-    part: str
     show: Callable[[protocols.Request, Any], None]
+    part: str
 
     def method(self, known: restrictions.Restrictions) -> Any:
         """Return the method of the controller that extends Cinder's."""
@@ -102,126 +108,102 @@ class Shown:
         ) -> None:
             self.show(req, resp_obj.obj[self.part])
 
-        return _extending(passage, self)
+        passage.__name__ = self.name
+        return wsgi.extends(passage)
 
 
-def _extending(passage: Any, door: Any) -> Any:
-    passage.__name__ = door.name
-    passage.__module__ = getattr(door, 'check', passage).__module__
-    action = door.name if getattr(door, 'is_action', False) else None
-    return wsgi.extends(action=action)(passage)
+def _doors(controllers: str, *rows: tuple[Any, ...]) -> tuple[Door, ...]:
+    return tuple(Door(controllers, *row) for row in rows)
 
-
-def _action(
-    name: str,
-    check: Check,
-    policy: str = '',
-    controller: str = 'volumes',
-) -> Door:
-    return Door((controller,), name, name, check, policy, is_action=True)
-
-
-_VOLUMES = ('volumes',)
-_METADATA = ('volume_metadata',)
-_SNAPSHOTS = ('snapshots', 'os-snapshot-manage', 'manageable_snapshots')
-_OF_SNAPSHOTS = ('snapshot_metadata',)
-_SPECS = ('extra_specs',)
-_GROUP_SNAPSHOTS = ('group_snapshots', 'cgsnapshots')
-_MANAGED = ('os-volume-manage', 'manageable_volumes')
 
 DOORS: tuple[Door | Shown, ...] = (
-    # Volumes
-    Door(_VOLUMES, 'create', 'volume', volumes.check_create),
-    Door(
-        *(_VOLUMES, 'update', 'volume', metadata.check_replaced),
-        volume_policies.UPDATE_POLICY,
+    *_doors(
+        'volumes',
+        ('create', volumes.check_create, '', 'volume'),
+        ('update', metadata.check_replaced, stock.UPDATE_POLICY, 'volume'),
+        ('os-retype', retypes.check_retype, actions.RETYPE_POLICY),
+        ('os-migrate_volume', retypes.check_migration, actions.MIGRATE_POLICY),
+        (
+            *('os-migrate_volume_completion', retypes.check_completion),
+            actions.MIGRATE_COMPLETE_POLICY,
+        ),
+        ('os-extend', volumes.check_extend),
+        ('os-set_image_metadata', volumes.check_image_metadata),
+        ('os-set_bootable', volumes.check_bootable),
+        ('os-reimage', volumes.check_reimage),
+        ('os-initialize_connection', attachments.check_initialize),
+        ('os-terminate_connection', attachments.check_terminate),
     ),
-    Door(
-        *(_MANAGED, 'create', 'volume', volumes.check_managed),
-        manageable_volumes.MANAGE_POLICY,
+    Shown('volumes', 'show', attributes.show_volume, 'volume'),
+    Shown('volumes', 'detail', attributes.show_volumes, 'volumes'),
+    *_doors(
+        'os-volume-manage manageable_volumes',
+        ('create', volumes.check_managed, manage.MANAGE_POLICY, 'volume'),
     ),
-    _action('os-retype', retypes.check_retype, volume_actions.RETYPE_POLICY),
-    _action(
-        'os-migrate_volume',
-        *(retypes.check_migration, volume_actions.MIGRATE_POLICY),
+    *_doors(
+        'volume_metadata',
+        ('create', metadata.check_added, items.CREATE_POLICY, 'metadata'),
+        ('update', metadata.check_added, items.UPDATE_POLICY, 'meta'),
+        ('update_all', metadata.check_replaced, items.UPDATE_POLICY, ''),
+        ('delete', metadata.check_removed, items.DELETE_POLICY, ''),
     ),
-    _action(
-        'os-migrate_volume_completion',
-        *(retypes.check_completion, volume_actions.MIGRATE_COMPLETE_POLICY),
+    *_doors(
+        'attachments',
+        ('create', attachments.check_create, '', 'attachment'),
+        ('update', attachments.check_update, '', 'attachment'),
     ),
-    _action('os-extend', volumes.check_extend),
-    _action('os-set_image_metadata', volumes.check_image_metadata),
-    _action('os-set_bootable', volumes.check_bootable),
-    _action('os-reimage', volumes.check_reimage),
-    Shown(_VOLUMES, 'show', 'volume', attributes.show_volume),
-    Shown(_VOLUMES, 'detail', 'volumes', attributes.show_volumes),
-    # Their metadata
-    Door(
-        *(_METADATA, 'create', 'metadata', metadata.check_added),
-        volume_metadata.CREATE_POLICY,
+    # Snapshots, backups and groups use the images of volumes.
+    *_doors(
+        'snapshots os-snapshot-manage manageable_snapshots',
+        ('create', snapshots.check_create, '', 'snapshot'),
+        ('delete', snapshots.check_image, '', ''),
+        ('os-force_delete', snapshots.check_image),
+        ('os-unmanage', snapshots.check_image),
     ),
-    Door(
-        *(_METADATA, 'update', 'meta', metadata.check_added),
-        volume_metadata.UPDATE_POLICY,
+    *_doors(
+        'snapshot_metadata',
+        *(
+            (
+                name,
+                snapshots.check_metadata,
+                of_snapshots.UPDATE_POLICY,
+                part,
+            )
+            for name, part in (
+                ('create', 'metadata'),
+                ('update', 'meta'),
+                ('update_all', 'metadata'),
+            )
+        ),
     ),
-    Door(
-        *(_METADATA, 'update_all', '', metadata.check_replaced),
-        volume_metadata.UPDATE_POLICY,
+    *_doors(
+        'backups',
+        ('create', backups.check_create, '', 'backup'),
+        ('restore', backups.check_restore, '', 'restore'),
     ),
-    Door(
-        *(_METADATA, 'delete', '', metadata.check_removed),
-        volume_metadata.DELETE_POLICY,
+    *_doors('groups', ('create-from-src', groups.check_group)),
+    *_doors(
+        'consistencygroups',
+        (
+            *('create_from_src', groups.check_consistency_group, ''),
+            'consistencygroup-from-src',
+        ),
     ),
-    # Their connections
-    Door(('attachments',), 'create', 'attachment', attachments.check_create),
-    Door(('attachments',), 'update', 'attachment', attachments.check_update),
-    _action('os-initialize_connection', attachments.check_initialize),
-    _action('os-terminate_connection', attachments.check_terminate),
-    # Snapshots, backups and groups, which use the images of volumes
-    Door(_SNAPSHOTS, 'create', 'snapshot', snapshots.check_create),
-    Door(_SNAPSHOTS, 'delete', '', snapshots.check_image),
-    *(
-        _action(name, snapshots.check_image, controller=each)
-        for name in ('os-force_delete', 'os-unmanage')
-        for each in _SNAPSHOTS
+    *_doors(
+        'group_snapshots cgsnapshots',
+        ('create', groups.check_snapshot, '', ''),
+        ('delete', groups.check_snapshot_deletion, '', ''),
     ),
-    *(
-        Door(
-            *(_OF_SNAPSHOTS, name, part, snapshots.check_metadata),
-            snapshot_metadata.UPDATE_POLICY,
-        )
-        for name, part in (
-            ('create', 'metadata'),
-            ('update', 'meta'),
-            ('update_all', 'metadata'),
-        )
-    ),
-    Door(('backups',), 'create', 'backup', backups.check_create),
-    Door(('backups',), 'restore', 'restore', backups.check_restore),
-    _action('create-from-src', groups.check_group, controller='groups'),
-    Door(
-        *(('consistencygroups',), 'create_from_src'),
-        *('consistencygroup-from-src', groups.check_consistency_group),
-    ),
-    Door(_GROUP_SNAPSHOTS, 'create', '', groups.check_snapshot),
-    Door(_GROUP_SNAPSHOTS, 'delete', '', groups.check_snapshot_deletion),
-    # Volume types
-    Door(('types',), 'create', '', types.check_create, is_action=True),
-    Door(
-        *(_SPECS, 'create', 'extra_specs', types.check_added),
-        type_extra_specs.CREATE_POLICY,
-    ),
-    Door(
-        *(_SPECS, 'update', '', types.check_added),
-        type_extra_specs.UPDATE_POLICY,
-    ),
-    Door(
-        *(_SPECS, 'delete', '', types.check_removed),
-        type_extra_specs.DELETE_POLICY,
+    *_doors('types', ('create', types.check_create, '', '')),
+    *_doors(
+        'extra_specs',
+        ('create', types.check_added, specs.CREATE_POLICY, 'extra_specs'),
+        ('update', types.check_added, specs.UPDATE_POLICY, ''),
+        ('delete', types.check_removed, specs.DELETE_POLICY, ''),
     ),
     # The reasons of refusals
-    Shown(('messages',), 'index', 'messages', messages.append_all),
-    Shown(('messages',), 'show', 'message', messages.append),
+    Shown('messages', 'index', messages.append_all, 'messages'),
+    Shown('messages', 'show', messages.append, 'message'),
 )
 
 
@@ -231,7 +213,7 @@ def controllers(
     """Return what extends each controller of Cinder, by its name."""
     methods: dict[str, dict[str, Any]] = {}
     for door in DOORS:
-        for name in door.controllers:
+        for name in door.controllers.split():
             method = door.method(known)
             methods.setdefault(name, {})[door.name] = method
     return {

@@ -18,7 +18,6 @@ from oslo_utils import uuidutils
 
 from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
-from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
@@ -88,8 +87,8 @@ def _check_copy(
         return
     source = source_of(original)
     hints = (f'the source is {original.id}', source.hint)
-    with refusals.bad_request('; '.join(filter(None, hints))):
-        checks.check_type(offer, source.size, source)
+    call.hint = '; '.join(filter(None, hints))
+    checks.check_type(offer, source.size, source)
 
 
 def check_snapshot(call: api_call.ApiCall) -> None:

@@ -91,8 +91,7 @@ def check_added(call: api_call.ApiCall) -> After:
                 is_configured=is_compared, is_compared=is_compared
             )
         elif misspelled:
-            with refusals.bad_request():
-                checks.check_syntax({named: ''}, keys.Scope.VOLUME)
+            checks.check_syntax({named: ''}, keys.Scope.VOLUME)
         elif items:
             outcome = _check(call, {**volume.metadata, **items}, items)
     notice = checks.unprefixed_notice(call.part)
@@ -121,8 +120,7 @@ def check_removed(call: api_call.ApiCall) -> webob.Response | None:
     if not keys.is_ours(key):
         return None
     after = dict(call.volume.metadata)
-    with refusals.bad_request():
-        checks.check_removable(key, after, keys.Scope.VOLUME)
+    checks.check_removable(key, after, keys.Scope.VOLUME)
     after.pop(key, None)
     outcome = _check(call, after, {})
     if not outcome.is_configured:
@@ -149,11 +147,10 @@ def _check(
         _check_is_not_replaced(volume)
     different = frozenset(key for key, _ in before.items() ^ after.items())
     policies.check_keys(call.context, different, volume)
-    with refusals.bad_request():
-        _check_fixed(call, before, after, different)
-        if different & after.keys():
-            offer = _offer_for(call, after)
-            checks.check_attached(offer, after, volume.size)
+    _check_fixed(call, before, after, different)
+    if different & after.keys():
+        offer = _offer_for(call, after)
+        checks.check_attached(offer, after, volume.size)
     call.notice = checks.attached_notice(
         different,
         sum(

@@ -3,8 +3,6 @@
 """Refusals as HTTP responses."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
 import functools
 from typing import Any
 
@@ -48,18 +46,10 @@ def _without_traceback(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@contextlib.contextmanager
-def bad_request(hint: str = '', shows_pools: bool = False) -> Iterator[None]:
-    """Turn an ``OptionError`` into HTTP 400 with its text and a hint."""
-    try:
-        yield
-    except errors.OptionError as error:
-        if not shows_pools:
-            error = error.for_tenants()
-        text = f'{error}; {hint}' if hint else str(error)
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'{errors.REFUSED}{text}'
-        ) from error
+def refused(reason: object, hint: str = '') -> webob.exc.HTTPBadRequest:
+    """Return the response for what our rules do not allow."""
+    text = f'{reason}; {hint}' if hint else str(reason)
+    return webob.exc.HTTPBadRequest(explanation=f'{errors.REFUSED}{text}')
 
 
 def no_backend(type_name: str) -> webob.exc.HTTPServiceUnavailable:

@@ -70,17 +70,16 @@ def check_retype(call: api_call.ApiCall) -> None:
             f'type {new_type["name"]}, so the retype needs a migration: '
             f'{_ON_DEMAND}.'
         )
-    with refusals.bad_request():
-        call.notice = accepted_keys.retype_notice(
-            [
-                accepted_keys.accepted_by_type(
-                    metadata, specs, pool.settings, volume.size
-                )
-                for pool in matching
-                # A newer release of our driver applies its own rules.
-                if pool.settings or not pool.is_ours
-            ]
-        )
+    call.notice = accepted_keys.retype_notice(
+        [
+            accepted_keys.accepted_by_type(
+                metadata, specs, pool.settings, volume.size
+            )
+            for pool in matching
+            # A newer release of our driver applies its own rules.
+            if pool.settings or not pool.is_ours
+        ]
+    )
 
 
 def check_migration(call: api_call.ApiCall) -> None:
@@ -123,8 +122,7 @@ def check_readable(
     :raises HTTPBadRequest: for a back end that ignores the sector size
     """
     if not possible or not all(pool.is_ours for pool in possible):
-        with refusals.bad_request():
-            sector_size.check_leaves(image_record.disk_in(recorded))
+        sector_size.check_leaves(image_record.disk_in(recorded))
 
 
 def _check_here(
@@ -132,10 +130,10 @@ def _check_here(
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
     volume = call.volume
-    shows_pools = policies.allows(call.context, policies.GET_POOLS)
+    call.shows_pools = policies.allows(call.context, policies.GET_POOLS)
     source = volume_source.of_row(call.stored)
-    with refusals.bad_request(source.hint, shows_pools):
-        decided = retype.make_plan(source.state)
+    call.hint = source.hint
+    decided = retype.make_plan(source.state)
     needs_migration = decided.is_migrated or (
         decided.is_copied and volume.status == 'in-use'
     )
@@ -154,7 +152,6 @@ def _check_here(
                 f'{way}'
             )
         if way:
-            hint = f'{source.hint}; the retype needs a migration: {way}'
-            with refusals.bad_request(hint, shows_pools):
-                raise decided.obstacle
+            call.hint += f'; the retype needs a migration: {way}'
+            raise decided.obstacle
     return accepted_keys.retype_notice([decided.acceptance])

@@ -16,7 +16,6 @@ from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import api_call
-from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
 
@@ -39,8 +38,7 @@ def check_use(context: protocols.Context, snapshot_id: object) -> None:
 def check_create(call: api_call.ApiCall) -> None:
     """Check the metadata of a new snapshot."""
     items = api_call.part_of(call.part, 'metadata')
-    with refusals.bad_request():
-        checks.check_other_metadata(items, 'snapshot')
+    checks.check_other_metadata(items, 'snapshot')
 
 
 def check_image(call: api_call.ApiCall) -> None:
@@ -57,5 +55,4 @@ def check_metadata(call: api_call.ApiCall) -> None:
         call.context.authorize(call.policy, target_obj=snapshot)
         existing = snapshot.metadata or {}
         new = {k: v for k, v in call.part.items() if existing.get(k) != v}
-        with refusals.bad_request():
-            checks.check_other_metadata(new, 'snapshot')
+        checks.check_other_metadata(new, 'snapshot')

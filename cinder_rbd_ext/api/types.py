@@ -17,7 +17,6 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import api_call
-from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -53,23 +52,23 @@ def _forget(call: api_call.ApiCall, response: Any) -> None:
 
 def check_create(call: api_call.ApiCall) -> After:
     """Check the extra specs of a new type."""
+    call.shows_pools = True
     specs = api_call.part_of(
         api_call.part_of(call.part, 'volume_type'), 'extra_specs'
     )
     if _names_ours(specs):
         policies.check(call.context, policies.SET_EXTRA_SPECS)
-        with refusals.bad_request(shows_pools=True):
-            _check(call, _strings(specs))
+        _check(call, _strings(specs))
     return functools.partial(_forget, call)
 
 
 def check_added(call: api_call.ApiCall) -> After:
     """Check extra specs that are added to a type, and the key in the path."""
+    call.shows_pools = True
     named = call.ids.get('id', '')
     if keys.is_misspelled(named):
         _authorize(call)
-        with refusals.bad_request(shows_pools=True):
-            checks.check_syntax({named: ''}, keys.Scope.TYPE)
+        checks.check_syntax({named: ''}, keys.Scope.TYPE)
     if _names_ours(call.part):
         _authorize(call)
     elif _RELATED & call.part.keys():
@@ -78,8 +77,7 @@ def check_added(call: api_call.ApiCall) -> After:
         return functools.partial(_forget, call)
     specs = {**_existing(call), **_strings(call.part)}
     if checks.ours(specs):
-        with refusals.bad_request(shows_pools=True):
-            _check(call, specs)
+        _check(call, specs)
     return functools.partial(_forget, call)
 
 
@@ -88,6 +86,7 @@ def check_removed(call: api_call.ApiCall) -> After:
 
     ``?with_partner=true`` also removes the other key of a pair.
     """
+    call.shows_pools = True
     key = call.ids['id']
     partner = None
     if keys.is_ours(key):
@@ -95,9 +94,8 @@ def check_removed(call: api_call.ApiCall) -> After:
         existing = _existing(call)
         if _with_partner(call.req) and registry.partner(key) in existing:
             partner = registry.partner(key)
-        with refusals.bad_request(shows_pools=True):
-            checks.check_removable(key, existing, keys.Scope.TYPE)
-            _check_rest(call, existing, {key, partner})
+        checks.check_removable(key, existing, keys.Scope.TYPE)
+        _check_rest(call, existing, {key, partner})
 
     def after(response: Any) -> None:
         if partner:
@@ -158,14 +156,13 @@ def _names_ours(items: dict[str, Any]) -> bool:
     """
     for key in filter(keys.is_ours, items):
         if items[key] is None:
-            with refusals.bad_request(shows_pools=True):
-                raise errors.OptionError(
-                    registry.shown_key(key),
-                    'null',
-                    'not a string',
-                    'a string; use DELETE to remove the extra spec',
-                    errors.Origin.VOLUME_TYPE,
-                )
+            raise errors.OptionError(
+                registry.shown_key(key),
+                'null',
+                'not a string',
+                'a string; use DELETE to remove the extra spec',
+                errors.Origin.VOLUME_TYPE,
+            )
     return bool(checks.ours(items))
 
 

@@ -17,7 +17,6 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import checks
@@ -162,15 +161,14 @@ def of_snapshot(snapshot: protocols.Snapshot) -> checks.VolumeSource:
 def of_row(stored: record.Row) -> checks.VolumeSource:
     """Return the volume of a row as the source of another one."""
     state = image_record.state_here(stored)
-    with refusals.bad_request():
-        if state:
-            inherited = sources.volume_source(
-                stored, state, layout.MAX_OBJECT_SIZE
-            )
-        else:
-            inherited = inheritance.unknown_source(
-                image_record.disk_in(stored.admin_metadata)
-            )
+    if state:
+        inherited = sources.volume_source(
+            stored, state, layout.MAX_OBJECT_SIZE
+        )
+    else:
+        inherited = inheritance.unknown_source(
+            image_record.disk_in(stored.admin_metadata)
+        )
     return checks.VolumeSource(
         stored.size,
         stored.volume_type_id,
@@ -191,8 +189,7 @@ def of_backup(context: protocols.Context, ident: str) -> checks.VolumeSource:
     stored = record.stored(backup.volume_id)
     if stored.status is None:
         return checks.VolumeSource(backup.size)
-    with refusals.bad_request():
-        written = image_record.disk_in(stored.admin_metadata)
+    written = image_record.disk_in(stored.admin_metadata)
     return checks.VolumeSource(backup.size, written=written)
 
 
@@ -241,8 +238,7 @@ def disk_of_image(
     snapshot = _snapshot_in(context, mapping) if mapping else None
     if snapshot is None:
         return None
-    with refusals.bad_request():
-        return image_record.disk_in(record.items_of(snapshot.volume_id))
+    return image_record.disk_in(record.items_of(snapshot.volume_id))
 
 
 def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -50,14 +50,27 @@ _UNBOUNDED = operator_limits.Limits(
 
 
 def check_create(call: api_call.ApiCall) -> Any:
-    """Check the requested options of a new volume, or its size and source."""
+    """Check the requested options of a new volume, its size and its source."""
     own = checks.ours(call.part.get('metadata'))
     if not call.part or own is None:
         return None
+    wanted = None
     if own:
-        _check_keys(call, own)
-    else:
-        _check_type(call)
+        call.context.authorize(_policy(call))
+        policies.check_keys(call.context, own)
+        checks.check_syntax(own, keys.Scope.VOLUME)
+        wanted = _wanted(call)
+    elif call.part.get('backup_id') or call.restrictions.may_refuse(call.part):
+        if call.context.authorize(_policy(call), fatal=False):
+            with contextlib.suppress(exception.NotFound):
+                wanted = _wanted(call, call.types.public)
+    elif volume_source.image_reference(call.part) is not None:
+        _check_image(call)
+    if wanted is not None:
+        _check_new(call, own, *wanted)
+    if own or wanted is None:
+        # The scheduler may have been waited for since the first look.
+        snapshots.check_use(call.context, call.part.get('snapshot_id'))
     items = api_call.part_of(call.part, 'metadata')
     notice = checks.unprefixed_notice(items)
     if notice and _may_be_ours(
@@ -66,6 +79,58 @@ def check_create(call: api_call.ApiCall) -> Any:
         call.notice = notice
         return functools.partial(_tell, call)
     return None
+
+
+def _check_image(call: api_call.ApiCall) -> None:
+    """Check the Glance image of a volume that needs no other look."""
+    volume_type = call.types.public(call.part.get('volume_type'))
+    if _may_be_ours(call, volume_type) and (
+        call.context.authorize(_policy(call), fatal=False)
+    ):
+        with contextlib.suppress(exception.NotFound):
+            _check_has_data(volume_source.of_request(call.req, call.part))
+
+
+def _check_has_data(source: checks.VolumeSource | None) -> None:
+    """Refuse a Glance image of 0 bytes: Cinder would find no back end."""
+    if source is not None and source.is_empty:
+        raise refusals.refused(
+            'the Glance image has 0 bytes. Create the volume from an image '
+            'with data, or without an image.'
+        )
+
+
+def _check_new(
+    call: api_call.ApiCall,
+    own: dict[str, str],
+    source: checks.VolumeSource,
+    size: int,
+    volume_type: Any,
+) -> None:
+    """Check a new volume with or without keys."""
+    call.hint = source.hint
+    offer = call.offer(volume_type, own) if own else None
+    if own or _may_be_ours(call, volume_type):
+        _check_has_data(source)
+    if offer is not None:
+        checks.check_created(
+            offer, own, size, source, policies.settable(call.context)
+        )
+    elif setting := restrictions.offer_of(
+        volume_type, call.reported, size=size
+    ):
+        checks.check_type(setting, size, source)
+    if source.written is not None:
+        checks.check_readable(
+            offer or call.offer(volume_type), own, source.written
+        )
+    if offer is not None and call.part.get('backup_id'):
+        total = size * units.Gi
+        for requested, _ in offer.requests(own):
+            chosen = plan.configuration_of(requested.resolve(), total)
+            backups.check_quick(
+                rate_limits.delaying(rate_limits.REIMAGE, total, chosen, own)
+            )
 
 
 def _tell(call: api_call.ApiCall, response: Any) -> None:
@@ -77,96 +142,10 @@ def _tell(call: api_call.ApiCall, response: Any) -> None:
     )
 
 
-def _check_image(call: api_call.ApiCall) -> None:
-    """Check the Glance image of a volume that needs no other look."""
-    volume_type = call.types.public(call.part.get('volume_type'))
-    if not _may_be_ours(call, volume_type) or (
-        not call.context.authorize(_policy(call), fatal=False)
-    ):
-        return
-    with contextlib.suppress(exception.NotFound):
-        source = volume_source.of_request(call.req, call.part)
-        if source is not None:
-            _check_empty(source)
-
-
 def _may_be_ours(call: api_call.ApiCall, volume_type: Any) -> bool:
     specs = volume_type['extra_specs'] if volume_type else None
     matching = call.reported.known_matching(specs or {})
     return any(pool.is_ours for pool in matching)
-
-
-def _check_empty(source: checks.VolumeSource) -> None:
-    """Check that a Glance image has data.
-
-    :raises HTTPBadRequest: if not. Cinder would say that there is no back end.
-    """
-    if source.is_empty:
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'{errors.REFUSED}the Glance image has 0 bytes. '
-            'Create the volume from an image with data, or without an image.'
-        )
-
-
-def _check_keys(call: api_call.ApiCall, own: dict[str, str]) -> None:
-    context = call.context
-    context.authorize(_policy(call))
-    policies.check_keys(context, own)
-    with refusals.bad_request():
-        checks.check_syntax(own, keys.Scope.VOLUME)
-    wanted = _wanted(call)
-    if wanted is None:
-        return
-    source, size, volume_type = wanted
-    offer = call.offer(volume_type, own)
-    _check_empty(source)
-    with refusals.bad_request(source.hint):
-        checks.check_created(
-            offer, own, size, source, policies.settable(context)
-        )
-        if source.written is not None:
-            checks.check_readable(offer, own, source.written)
-        if call.part.get('backup_id'):
-            total = size * units.Gi
-            for requested, _ in offer.requests(own):
-                chosen = plan.configuration_of(requested.resolve(), total)
-                backups.check_quick(
-                    rate_limits.delaying(
-                        rate_limits.REIMAGE, total, chosen, own
-                    )
-                )
-    # The scheduler may have been waited for since the first look.
-    snapshots.check_use(context, call.part.get('snapshot_id'))
-
-
-def _check_type(call: api_call.ApiCall) -> None:
-    """Check the size of a volume without keys, and a backup's disk."""
-    volume = call.part
-    if not volume.get('backup_id') and not call.restrictions.may_refuse(
-        volume
-    ):
-        snapshots.check_use(call.context, volume.get('snapshot_id'))
-        if volume_source.image_reference(volume) is not None:
-            _check_image(call)
-        return
-    if not call.context.authorize(_policy(call), fatal=False):
-        return
-    try:
-        wanted = _wanted(call, call.types.public)
-    except exception.NotFound:
-        return
-    if wanted is None:
-        return
-    source, size, volume_type = wanted
-    if source.is_empty and _may_be_ours(call, volume_type):
-        _check_empty(source)
-    offer = restrictions.offer_of(volume_type, call.reported, size=size)
-    if offer is not None:
-        with refusals.bad_request(source.hint):
-            checks.check_type(offer, size, source)
-    if source.written is not None:
-        with refusals.bad_request():
-            checks.check_readable(call.offer(volume_type), {}, source.written)
 
 
 def _policy(call: api_call.ApiCall) -> str:
@@ -220,8 +199,7 @@ def check_managed(call: api_call.ApiCall) -> None:
         return
     call.context.authorize(call.policy)
     policies.check_keys(call.context, own)
-    with refusals.bad_request():
-        checks.check_syntax(own, keys.Scope.VOLUME)
+    checks.check_syntax(own, keys.Scope.VOLUME)
     wanted, specs = volume.get('volume_type'), {}
     if wanted:
         if not isinstance(wanted, str):
@@ -237,13 +215,10 @@ def check_managed(call: api_call.ApiCall) -> None:
     if not matching:
         return
     offer = offers.TypeOffer.of_pools(specs, matching)
-    with refusals.bad_request():
-        offer.check_offered(own, errors.Origin.VOLUME_METADATA)
-        for settings in offer.settings:
-            requested = request.read_request(
-                own, specs, settings, is_checked=True
-            )
-            plan.check_managed(requested.resolve())
+    offer.check_offered(own, errors.Origin.VOLUME_METADATA)
+    for settings in offer.settings:
+        requested = request.read_request(own, specs, settings, is_checked=True)
+        plan.check_managed(requested.resolve())
 
 
 def check_extend(call: api_call.ApiCall) -> None:
@@ -292,15 +267,13 @@ def check_extend(call: api_call.ApiCall) -> None:
         # A back end with another driver applies its own rules.
         if here.settings:
             bounds = here.settings.limits
-    with refusals.bad_request():
-        plan.check_growth(recorded.state, origins, size * units.Gi, bounds)
+    plan.check_growth(recorded.state, origins, size * units.Gi, bounds)
 
 
 def check_image_metadata(call: api_call.ApiCall) -> None:
     """Check that no image metadata looks like an ``rbd:`` key."""
     items = api_call.part_of(call.part, 'metadata')
-    with refusals.bad_request():
-        checks.check_other_metadata(items, 'image')
+    checks.check_other_metadata(items, 'image')
 
 
 def check_bootable(call: api_call.ApiCall) -> None:
@@ -311,19 +284,18 @@ def check_bootable(call: api_call.ApiCall) -> None:
 
 def _check_bootable(call: api_call.ApiCall) -> None:
     volume = call.volume
-    with refusals.bad_request():
-        disk = image_record.disk_in(call.stored.admin_metadata)
-        if not disk:
-            return
-        holding = call.reported.holding(volume)
-        settings = holding.settings if holding else None
-        own = options.parse(
-            request.specs_of(volume.volume_type),
-            keys.Scope.TYPE,
-            errors.Origin.VOLUME_TYPE,
-        )
-        defaults = settings.options if settings else {}
-        sector_size.check_bootable({**defaults, **own, **disk})
+    disk = image_record.disk_in(call.stored.admin_metadata)
+    if not disk:
+        return
+    holding = call.reported.holding(volume)
+    settings = holding.settings if holding else None
+    own = options.parse(
+        request.specs_of(volume.volume_type),
+        keys.Scope.TYPE,
+        errors.Origin.VOLUME_TYPE,
+    )
+    defaults = settings.options if settings else {}
+    sector_size.check_bootable({**defaults, **own, **disk})
 
 
 def check_reimage(call: api_call.ApiCall) -> None:
@@ -337,10 +309,7 @@ def check_reimage(call: api_call.ApiCall) -> None:
     if isinstance(image_id, str):
         written = volume_source.disk_of_image(call.context, image_id)
         if written is not None:
-            with refusals.bad_request():
-                sector_size.check_receives(
-                    image_record.disk_in(items), written
-                )
+            sector_size.check_receives(image_record.disk_in(items), written)
 
 
 def _check_keeps_data(call: api_call.ApiCall, items: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ class DoorTest(base.ApiTestCase):
         known = restrictions.Restrictions(
             pools.ReportedPools(), known_types.KnownTypes()
         )
-        door = doors.Door(('volumes',), 'create', 'volume', check)
+        door = doors.Door('volumes', 'create', check, part='volume')
         req = webob.Request.blank('/')
         req.environ['cinder.context'] = self.admin_context
         body = {'volume': {'size': 1}}
@@ -63,12 +63,18 @@ class DoorTest(base.ApiTestCase):
         routes = collections.Counter(
             (controller, door.name)
             for door in doors.DOORS
-            for controller in door.controllers
+            for controller in door.controllers.split()
         )
         self.assertEqual({1}, set(routes.values()))
 
     def test_doors_run_before_cinder_and_shown_responses_after(self) -> None:
         request = self.create({'rbd:object_size': '3M'})
-        self.refused(400, 'a power of two', 'POST', '/volumes', request)
+        text = (
+            "RBD volume option refused: rbd:object_size = '3M' (volume "
+            'metadata): not a power of two; allowed: a power of two from 4 '
+            'KiB to 32 MiB'
+        )
+        answer = self.call('POST', '/volumes', request)
+        self.assertEqual(text, answer.json['badRequest']['message'])
         shown = self.ok('GET', f'/volumes/{self.volume(made=base.MADE).id}')
         self.assertIn('os-rbd-volume-options:object_size', shown['volume'])

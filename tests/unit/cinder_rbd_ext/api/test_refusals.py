@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import sys
-from typing import Any
 
 from cinder import exception
 from cinder.volume import rpcapi
 from oslo_messaging._drivers import common as transported
-import webob.exc
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.api import refusals
-from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
@@ -18,31 +15,6 @@ _CONNECTOR = {'host': 'compute-7'}
 
 
 class RefusalsTest(base.TestCase):
-    """Errors of the rules become HTTP responses."""
-
-    def _refused(self, *arguments: Any) -> str:
-        def raises() -> None:
-            with refusals.bad_request(*arguments):
-                raise errors.OptionError('rbd:x', '1', 'wrong', 'right')
-
-        error = self.assertRaises(webob.exc.HTTPBadRequest, raises)
-        text: str = error.explanation
-        return text
-
-    def test_whole_text(self) -> None:
-        wanted = (
-            "RBD volume option refused: rbd:x = '1': wrong; allowed: right"
-        )
-        self.assertEqual(wanted, self._refused())
-        self.assertEqual(f'{wanted}; and more', self._refused('and more'))
-
-    def test_other_errors_pass(self) -> None:
-        def raises() -> None:
-            with refusals.bad_request():
-                raise KeyError('x')
-
-        self.assertRaises(KeyError, raises)
-
     def test_unavailable_is_a_503_with_reason(self) -> None:
         answer = refusals.unavailable('Nobody knows.')
         self.assertEqual(503, answer.status_int)

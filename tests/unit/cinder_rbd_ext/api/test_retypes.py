@@ -49,7 +49,8 @@ class RetypesTest(base.ApiTestCase):
         )
         # Not as in the database.
         vars(request)['volume'] = volume
-        retypes.check_retype(request)
+        with request.checking():
+            retypes.check_retype(request)
         return request.notice
 
     def _refused(self, words: str, *args: Any) -> None:
