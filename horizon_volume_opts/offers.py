@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from horizon_volume_opts import answers
 from horizon_volume_opts import qos
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -29,13 +30,6 @@ from rbd_volume_options.families import rate_limits as limit_options
 Answer = Mapping[str, Any]
 Origin = errors.Origin
 
-#: The code for each name of an origin in the response.
-_CODES: dict[str | None, str] = {
-    text: origin.code
-    for origin in Origin
-    for text in (origin.label, origin.code)
-}
-
 # Used if the API extension does not report a maximum; only Cinder checks then.
 _UNKNOWN_MAXIMUM = 1 << 63
 
@@ -49,8 +43,7 @@ class UserOffer:
     :ivar ident: the ID of the type
     :ivar limits_on_use: the limits on reads and writes of QoS specs
     :ivar is_invalid: whether the response for the type is invalid
-    :ivar options: the description of each key in Cinder's response, with the
-        code of a default's origin in place of its name
+    :ivar options: the description of each key in Cinder's response,
     :ivar require_whole_stripes: whether the size of a volume must be a
         multiple of stripe unit x stripe count
     """
@@ -82,7 +75,7 @@ class UserOffer:
         return cls(
             name,
             None,
-            {key: _coded(each) for key, each in options.items()},
+            options,
             answer['require_whole_stripes'],
             ident=str(answer.get('id', '')),
             limits_on_use=(answer.get('qos_limits') or {}).get('limits', {}),
@@ -112,8 +105,12 @@ class UserOffer:
 
     def origin(self, key: str) -> errors.Origin | None:
         """Return where the default of a key was set; None if unknown."""
-        code = self.options.get(key, {}).get('default_from')
-        return next((each for each in Origin if each.code == code), None)
+        label = self.options.get(key, {}).get('default_from')
+        return volume_attributes.ORIGINS.get(label)
+
+    def default_text(self, key: str) -> str:
+        """Return the text for the default of a key and its origin."""
+        return wording.default(self.default(key), self.origin(key), key)
 
     def choices(self, key: str) -> list[tuple[str, str]] | None:
         """Return the values of an option that may be requested.
@@ -286,12 +283,3 @@ class UserOffer:
             ),
             wanted,
         )
-
-
-def _coded(option: Answer) -> Answer:
-    """Return the description of a key, with a code as the default's origin.
-
-    The code is None for an unknown origin.
-    """
-    words = option.get('default_from')
-    return {**option, 'default_from': _CODES.get(words)}

@@ -16,6 +16,10 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
 
+#: The origins by their names in responses. A newer Cinder can have others.
+ORIGINS: Mapping[Any, errors.Origin] = {
+    origin.label: origin for origin in errors.Origin
+}
 #: What was refused after Cinder's API had accepted the request.
 CREATION, ATTACHMENT, CONVERSION = 'creation', 'attachment', 'conversion'
 
@@ -143,13 +147,12 @@ def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
 def _origins(
     shown: Mapping[str, Any],
 ) -> dict[str, errors.Origin]:
-    """Return the known origins; a newer Cinder can have others."""
-    labels = {origin.label: origin for origin in errors.Origin}
+    """Return the known origins."""
     return {
-        part: labels[label]
+        part: ORIGINS[label]
         for part in options.PARTS
         if (label := _text(shown.get(part.removeprefix(keys.PREFIX))))
-        in labels
+        in ORIGINS
     }
 
 

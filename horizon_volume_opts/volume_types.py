@@ -86,8 +86,8 @@ def _field(
     :param stored: the extra spec; empty if it is not set
     """
     key, blank, choices = option.key, str(wording.BLANK), None
-    if offer and (origin := offer.origin(key)) not in (None, _ORIGIN):
-        blank = wording.default(offer.default(key), origin.code, key)
+    if offer and offer.origin(key) not in (None, _ORIGIN):
+        blank = offer.default_text(key)
     if option.value_type in (
         definitions.ValueType.FEATURES,
         definitions.ValueType.KEYS,

@@ -130,13 +130,13 @@ FAMILIES: dict[str, Any] = {
     'rbd:limits': _('Limits on reads and writes'),
 }
 
-ORIGINS: dict[str | None, Any] = {
-    errors.Origin.VOLUME_METADATA.code: _('requested for this volume'),
-    errors.Origin.VOLUME_TYPE.code: _('set by the volume type'),
-    errors.Origin.SOURCE_VOLUME.code: _('same as the source'),
-    errors.Origin.BACKEND.code: _('set by the back end'),
-    errors.Origin.GLANCE_IMAGE.code: _('same as the image'),
-    errors.Origin.CLUSTER.code: _('set by Ceph'),
+ORIGINS: dict[errors.Origin, Any] = {
+    errors.Origin.VOLUME_METADATA: _('requested for this volume'),
+    errors.Origin.VOLUME_TYPE: _('set by the volume type'),
+    errors.Origin.SOURCE_VOLUME: _('same as the source'),
+    errors.Origin.BACKEND: _('set by the back end'),
+    errors.Origin.GLANCE_IMAGE: _('same as the image'),
+    errors.Origin.CLUSTER: _('set by Ceph'),
 }
 
 BLANK = _('Default')
@@ -160,10 +160,11 @@ def value_of(key: str, value: Any) -> str:
     return definitions.as_text(value)
 
 
-def default(value: Any, origin: str | None, key: str | None = None) -> str:
+def default(
+    value: Any, origin: errors.Origin | None, key: str | None = None
+) -> str:
     """Return the text for a default and its origin.
 
-    :param origin: the code of the origin
     :param key: the key that has the default
     """
     if value is None:
@@ -172,7 +173,7 @@ def default(value: Any, origin: str | None, key: str | None = None) -> str:
         )
     if key:
         value = value_of(key, value)
-    if origin not in ORIGINS:
+    if origin is None:
         return str(_('Default: %(value)s') % {'value': value})
     return str(
         _('Default: %(value)s (%(origin)s)')

@@ -38,11 +38,6 @@ class Origin(enum.IntEnum):
         """The name of this origin in messages."""
         return _LABELS[self]
 
-    @property
-    def code(self) -> str:
-        """The code that programs compare, such as ``volume_type``."""
-        return self.name.lower()
-
 
 #: The origins where keys are set.
 ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})

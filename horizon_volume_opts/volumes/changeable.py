@@ -75,14 +75,13 @@ class Choice:
         :param is_known: whether the allowed values are known
         """
         key = self.option.key
-        described = self.offer.options.get(key, {})
-        value = described.get('default')
+        value = self.offer.default(key)
         if value is None and self.before is None:
             # It can follow from rules of the type that the offer does not
             # show, such as a limit for each GiB.
             made = volume_attributes.of_volume(self._volume)
             value = made.configuration.get(key)
-        blank = wording.default(value, described.get('default_from'), key)
+        blank = wording.default(value, self.offer.origin(key), key)
         choices = self.offer.choices(key)
         if choices is not None and self.reason:
             # Cinder may know values that the user cannot set.

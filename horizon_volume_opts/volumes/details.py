@@ -114,7 +114,7 @@ def _of_image(
 ) -> Iterator[Row]:
     def origin(part: str) -> Any:
         origin = made.origins.get(part)
-        return wording.ORIGINS[origin.code] if origin else ''
+        return wording.ORIGINS[origin] if origin else ''
 
     features_from = origin(keys.FEATURES)
     count = state.layout.object_count(volume.size * sizes.GIB)
@@ -151,7 +151,7 @@ def _of_options(
         yield wording.label(key), wording.value_of(key, value), ''
     limits = qos.text(offer.limits_on_use) if offer else ''
     if limits:
-        origin = wording.ORIGINS[errors.Origin.VOLUME_TYPE.code]
+        origin = wording.ORIGINS[errors.Origin.VOLUME_TYPE]
         yield _('Limits'), limits, origin
 
 
@@ -163,16 +163,10 @@ def _of_attachments(
     metadata = getattr(volume, 'metadata', None) or {}
     label = _('Cache mode of the next attachment')
     if mode := metadata.get(keys.CACHE_MODE):
-        origin = wording.ORIGINS[errors.Origin.VOLUME_METADATA.code]
+        origin = wording.ORIGINS[errors.Origin.VOLUME_METADATA]
         yield label, mode, origin
     elif offer and keys.CACHE_MODE in offer.options:
-        set_by = offer.origin(keys.CACHE_MODE)
-        text = wording.default(
-            offer.default(keys.CACHE_MODE),
-            set_by.code if set_by else None,
-            keys.CACHE_MODE,
-        )
-        yield label, text, ''
+        yield label, offer.default_text(keys.CACHE_MODE), ''
     for attachment in volume.attachments:
         instance = attachment.get('instance')
         server = getattr(instance, 'name', None) or attachment['server_id']

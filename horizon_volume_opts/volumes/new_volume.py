@@ -149,8 +149,8 @@ class NewVolume:
 
     # What the volume gets
 
-    def default(self, key: str) -> tuple[Any, str | None]:
-        """Return the default of a key and the code of its origin.
+    def default(self, key: str) -> tuple[Any, errors.Origin | None]:
+        """Return the default of a key and its origin.
 
         The value is None if it is unknown, or if there is none.
         """
@@ -165,8 +165,8 @@ class NewVolume:
             }
             if key in inherited:
                 if key in _LAYOUT[1:] and not self.state.layout.striping:
-                    return None, errors.Origin.SOURCE_VOLUME.code
-                return inherited[key], errors.Origin.SOURCE_VOLUME.code
+                    return None, errors.Origin.SOURCE_VOLUME
+                return inherited[key], errors.Origin.SOURCE_VOLUME
         if (
             self.is_from_image
             and origin is errors.Origin.CLUSTER
@@ -174,7 +174,7 @@ class NewVolume:
         ):
             # The layout of a Glance image overrides that of Ceph.
             return None, None
-        return value, origin.code if origin else None
+        return value, origin
 
     def value(self, key: str) -> Any:
         """Return the value that the volume gets; None if unknown."""

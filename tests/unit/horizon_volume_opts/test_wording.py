@@ -6,6 +6,7 @@ import ddt
 from django.utils import translation
 
 from horizon_volume_opts import wording
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import registry
 from tests.unit import base
@@ -63,12 +64,16 @@ class WordingTestCase(base.TestCase):
     @ddt.data(
         (None, None, 'Default'),
         ('none', None, 'Default: none'),
-        ('none', 'volume_type', 'Default: none (set by the volume type)'),
-        ('none', 'backend', 'Default: none (set by the back end)'),
-        ('none', 'cluster', 'Default: none (set by Ceph)'),
+        (
+            'none',
+            errors.Origin.VOLUME_TYPE,
+            'Default: none (set by the volume type)',
+        ),
+        ('none', errors.Origin.BACKEND, 'Default: none (set by the back end)'),
+        ('none', errors.Origin.CLUSTER, 'Default: none (set by Ceph)'),
     )
     @ddt.unpack
     def test_default_names_value_and_origin(
-        self, value: str | None, origin: str | None, text: str
+        self, value: str | None, origin: errors.Origin | None, text: str
     ) -> None:
         self.assertEqual(text, wording.default(value, origin))

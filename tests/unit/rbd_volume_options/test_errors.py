@@ -28,14 +28,14 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         """Clients compare these words."""
         self.assertEqual(
             [
-                ('volume metadata', 'volume_metadata'),
-                ('volume type', 'volume_type'),
-                ('source volume', 'source_volume'),
-                ('backend configuration', 'backend'),
-                ('Glance image', 'glance_image'),
-                ('Ceph configuration', 'cluster'),
+                'volume metadata',
+                'volume type',
+                'source volume',
+                'backend configuration',
+                'Glance image',
+                'Ceph configuration',
             ],
-            [(origin.label, origin.code) for origin in sorted(Origin)],
+            [origin.label for origin in sorted(Origin)],
         )
         # Messages omit a missing origin with `if origin`.
         self.assertTrue(all(Origin))
