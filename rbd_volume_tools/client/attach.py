@@ -60,33 +60,72 @@ class Attachment:
     volume_id: str
     server_id: str
 
-    def volume(self) -> Record:
-        """Return the current state of the volume."""
+    def make(
+        self, mode: str | None, device: str | None, seconds: int | None
+    ) -> tuple[Any, ...]:
+        """Set the mode, attach the volume and return the result.
+
+        :param mode: None for that of the volume
+        :param seconds: to wait for the attachment; None not to wait
+        :raises NotAttached: if the volume is not attached; it has its former
+            mode then
+        :raises CommandError: if Cinder refuses the mode, or the time expires
+        """
+        before = self._volume()
+        asked_before = before['metadata'].get(keys.CACHE_MODE)
+        changes = mode is not None and mode != asked_before
+        if changes:
+            self._set_mode(mode)
+        try:
+            self._request(device)
+            volume = before
+            if seconds is not None and not self._is_offloaded():
+                refused = before.get(image_record.ATTRIBUTE_ATTACH_REFUSED)
+                volume = self._wait(seconds, refused)
+        except NotAttached as error:
+            if changes:
+                self._put_back(asked_before, error)
+            raise
+        made = self._of_server(volume) or {}
+        ident = made.get('attachment_id')
+        return (
+            self.server_id,
+            self.volume_id,
+            made.get('device'),
+            ident,
+            mode or asked_before,
+            (volume.get(definitions.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
+        )
+
+    def _volume(self) -> Record:
         volume: Record = answers.record(
             self.storage.get(f'/volumes/{self.volume_id}')
         )['volume']
         return volume
 
-    def set_mode(self, mode: str) -> None:
-        """Set the requested cache mode of the volume.
-
-        :raises CommandError: if Cinder refuses the mode, with Cinder's message
-        """
-        body = {'metadata': {keys.CACHE_MODE: mode}}
+    def _set_mode(self, mode: str | None) -> None:
+        """Set the requested cache mode of the volume; None to unset it."""
         path = f'/volumes/{self.volume_id}/metadata'
-        answers.record(self.storage.post(path, json=body))
+        if mode is None:
+            response = self.storage.delete(f'{path}/{keys.CACHE_MODE}')
+            if response.status_code < 400:
+                return
+        else:
+            body = {'metadata': {keys.CACHE_MODE: mode}}
+            response = self.storage.post(path, json=body)
+        answers.record(response)
 
-    def put_back(self, mode: str | None) -> None:
-        """Restore the mode that was requested before; None to unset it."""
-        if mode is not None:
-            self.set_mode(mode)
-            return
-        path = f'/volumes/{self.volume_id}/metadata/{keys.CACHE_MODE}'
-        response = self.storage.delete(path)
-        if response.status_code >= 400:
-            answers.record(response)
+    def _put_back(self, mode: str | None, why: NotAttached) -> None:
+        """Undo the change of the mode, and report a failure to do so."""
+        try:
+            self._set_mode(mode)
+        except exceptions.CommandError as error:
+            raise NotAttached(
+                f'{why}. Could not restore {keys.CACHE_MODE} of the volume to '
+                f'{printable.value(mode)}: {error}'
+            ) from error
 
-    def request(self, device: str | None) -> None:
+    def _request(self, device: str | None) -> None:
         """Request the attachment from Nova, which performs it asynchronously.
 
         :raises NotAttached: if Nova refuses
@@ -105,31 +144,29 @@ class Attachment:
         except exceptions.CommandError as error:
             raise NotAttached(str(error)) from error
 
-    def wait(self, seconds: int, refused_before: Record | None) -> Record:
+    def _wait(self, seconds: int, refused_before: Record | None) -> Record:
         """Wait until the volume is attached; return the volume.
 
         :param refused_before: the last refusal that was recorded before
-        :raises NotAttached: if the attachment fails
-        :raises CommandError: if the timeout expires
         """
         try:
             for _ in utils.iterate_timeout(seconds, 'late', wait=1):
-                volume = self.volume()
-                if self.of_server(volume):
+                volume = self._volume()
+                if self._of_server(volume):
                     return volume
                 if not self._is_pending():
                     # The reason may have been recorded after the last query.
-                    raise NotAttached(_reason(self.volume(), refused_before))
+                    raise NotAttached(_reason(self._volume(), refused_before))
         except openstack.exceptions.ResourceTimeout as error:
             raise exceptions.CommandError(
                 f'Volume {self.volume_id} was not attached within {seconds} '
                 f'seconds. Its status is '
-                f'{printable.text(self.volume()["status"])}, and Nova may '
+                f'{printable.text(self._volume()["status"])}, and Nova may '
                 f'still attach it'
             ) from error
         raise AssertionError('iterate_timeout returned')
 
-    def of_server(self, volume: Record) -> Record | None:
+    def _of_server(self, volume: Record) -> Record | None:
         """Return the attachment to the server from the data of a volume."""
         for each in volume['attachments']:
             if each['server_id'] == self.server_id:
@@ -146,12 +183,11 @@ class Attachment:
         answers.record(response)
         return True
 
-    def is_offloaded(self) -> bool:
+    def _is_offloaded(self) -> bool:
         """Return whether the server is on no host (shelved offloaded)."""
-        server = answers.record(
-            self.compute.get(f'/servers/{self.server_id}')
-        )['server']
-        return bool(server['status'] == _OFFLOADED)
+        path = f'/servers/{self.server_id}'
+        status = answers.record(self.compute.get(path))['server']['status']
+        return bool(status == _OFFLOADED)
 
 
 def _reason(volume: Record, refused_before: Record | None) -> str:
@@ -221,51 +257,9 @@ class AttachRBDVolume(command.ShowOne):
         attachment = Attachment(
             cloud.block_storage, cloud.compute, volume.id, server.id
         )
-        return COLUMNS, columns.row(*attach(attachment, parsed_args))
-
-
-def attach(
-    attachment: Attachment, parsed_args: argparse.Namespace
-) -> tuple[Any, ...]:
-    """Set the mode, attach the volume and return the result."""
-    before = attachment.volume()
-    asked_before = before['metadata'].get(keys.CACHE_MODE)
-    mode = parsed_args.cache_mode
-    changes = mode is not None and mode != asked_before
-    if changes:
-        attachment.set_mode(mode)
-    try:
-        attachment.request(parsed_args.device)
-        volume = before
-        if parsed_args.wait and not attachment.is_offloaded():
-            volume = attachment.wait(
-                parsed_args.timeout,
-                before.get(image_record.ATTRIBUTE_ATTACH_REFUSED),
+        seconds = parsed_args.timeout if parsed_args.wait else None
+        return COLUMNS, columns.row(
+            *attachment.make(
+                parsed_args.cache_mode, parsed_args.device, seconds
             )
-    except NotAttached as error:
-        if changes:
-            _put_back(attachment, asked_before, error)
-        raise
-    made = attachment.of_server(volume) or {}
-    ident = made.get('attachment_id')
-    return (
-        attachment.server_id,
-        attachment.volume_id,
-        made.get('device'),
-        ident,
-        mode or asked_before,
-        (volume.get(definitions.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
-    )
-
-
-def _put_back(
-    attachment: Attachment, mode: str | None, why: NotAttached
-) -> None:
-    """Undo the change of the mode, and report a failure to do so."""
-    try:
-        attachment.put_back(mode)
-    except exceptions.CommandError as error:
-        raise NotAttached(
-            f'{why}. Could not restore {keys.CACHE_MODE} of the volume to '
-            f'{printable.value(mode)}: {error}'
-        ) from error
+        )

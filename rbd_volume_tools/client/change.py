@@ -14,7 +14,6 @@ from cliff import hooks
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_tools.client import metadata
@@ -158,12 +157,8 @@ def _left(api: Any, volume: str, names: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _option(name: str) -> definitions.Option | None:
-    return registry.OPTIONS.get(name)
-
-
 def _family(name: str) -> str | None:
-    option = _option(name)
+    option = registry.OPTIONS.get(name)
     return option.family if option else None
 
 

@@ -3,8 +3,6 @@
 """``openstack volume rbd create``."""
 
 import argparse
-from collections.abc import Callable
-import dataclasses
 from typing import Any
 
 from osc_lib import exceptions
@@ -15,8 +13,6 @@ from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
 
-Record = dict[str, Any]
-
 _INSTEAD = (
     'If only the volume driver is installed, use "openstack volume create '
     '--property rbd:KEY=VALUE": the driver checks the options when it creates '
@@ -24,46 +20,12 @@ _INSTEAD = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """A kind of source that a volume is created from.
-
-    :ivar option: the option of the command
-    :ivar summary: the source, for the help
-    :ivar field: the field of the request that has the ID of the source
-    :ivar finder: returns the method that finds a source by name or ID
-    """
-
-    option: str
-    metavar: str
-    summary: str
-    field: str
-    finder: Callable[[Any], Callable[..., Any]]
-
-
-SOURCES = (
-    Source(
-        option='image',
-        metavar='<image>',
-        summary='Glance image',
-        field='imageRef',
-        finder=lambda cloud: cloud.image.find_image,
-    ),
-    Source(
-        option='snapshot',
-        metavar='<snapshot>',
-        summary='Snapshot',
-        field='snapshot_id',
-        finder=lambda cloud: cloud.block_storage.find_snapshot,
-    ),
-    Source(
-        option='source',
-        metavar='<volume>',
-        summary='Volume',
-        field='source_volid',
-        finder=lambda cloud: cloud.block_storage.find_volume,
-    ),
-)
+#: Sources of a volume: the field of the request, and the words of the help.
+_SOURCES = {
+    'image': ('imageRef', '<image>', 'Glance image'),
+    'snapshot': ('snapshot_id', '<snapshot>', 'Snapshot'),
+    'source': ('source_volid', '<volume>', 'Volume'),
+}
 
 
 class CreateRBDVolume(command.ShowOne):
@@ -84,11 +46,11 @@ class CreateRBDVolume(command.ShowOne):
         )
         add('--type', metavar='<volume-type>', help='Volume type')
         source = parser.add_mutually_exclusive_group()
-        for kind in SOURCES:
+        for option, (_, metavar, what) in _SOURCES.items():
             source.add_argument(
-                f'--{kind.option}',
-                metavar=kind.metavar,
-                help=f'{kind.summary} to create the volume from (name or ID)',
+                f'--{option}',
+                metavar=metavar,
+                help=f'{what} to create the volume from (name or ID)',
             )
         metadata.add_options(
             parser, map(registry.OPTIONS.__getitem__, registry.volume_keys())
@@ -107,28 +69,21 @@ class CreateRBDVolume(command.ShowOne):
         cloud = self.app.client_manager.sdk_connection
         api = cloud.block_storage
         answers.need_extension(api, _INSTEAD)
-        body = {'volume': request_of(parsed_args, cloud)}
+        request = {
+            'name': parsed_args.name,
+            'size': parsed_args.size,
+            'volume_type': parsed_args.type,
+            'metadata': metadata.requested(parsed_args) or None,
+        }
+        for option, find in (
+            ('image', cloud.image.find_image),
+            ('snapshot', api.find_snapshot),
+            ('source', api.find_volume),
+        ):
+            if name := getattr(parsed_args, option):
+                field, *_ = _SOURCES[option]
+                request[field] = find(name, ignore_missing=False).id
+        body = {'volume': {k: v for k, v in request.items() if v is not None}}
         made = answers.record(api.post('/volumes', json=body))['volume']
         shown = ('id', 'name', 'status', 'size', 'volume_type', 'metadata')
         return shown, columns.row(*(made[each] for each in shown))
-
-
-def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
-    """Return the request for a volume, without arguments that are not set.
-
-    :param cloud: the connection, where the ID of a source is looked up
-    """
-    arguments = vars(parsed_args)
-    request = {
-        'name': parsed_args.name,
-        'size': parsed_args.size,
-        'volume_type': parsed_args.type,
-        'metadata': metadata.requested(parsed_args) or None,
-    }
-    for kind in SOURCES:
-        if arguments[kind.option]:
-            find = kind.finder(cloud)
-            request[kind.field] = find(
-                arguments[kind.option], ignore_missing=False
-            ).id
-    return {k: v for k, v in request.items() if v is not None}

@@ -2,7 +2,6 @@
 
 """Attachments with a cache mode to servers, by Nova."""
 
-import argparse
 import subprocess
 from typing import Any
 
@@ -32,10 +31,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         attachment = attach.Attachment(
             self.tenant.block_storage, self.tenant.compute, volume, self.guest
         )
-        parsed = argparse.Namespace(
-            cache_mode=mode, device=None, wait=True, timeout=200
-        )
-        row = attach.attach(attachment, parsed)
+        row = attachment.make(mode, None, 200)
         self.remove_before_volumes(self.guest)
         return dict(zip(attach.COLUMNS, row, strict=True))
 

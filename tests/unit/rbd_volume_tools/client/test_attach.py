@@ -134,7 +134,9 @@ class AttachTest(base.TestCase):
 
     def _attach(self, *words: str) -> dict[str, Any]:
         attachment = attach.Attachment(self.cloud, self.cloud, 'v-id', 's-id')
-        values = attach.attach(attachment, self._parsed(*words))
+        parsed = self._parsed(*words)
+        seconds = parsed.timeout if parsed.wait else None
+        values = attachment.make(parsed.cache_mode, parsed.device, seconds)
         return dict(zip(attach.COLUMNS, values, strict=True))
 
     def _fails(self, *words: str) -> str:
@@ -257,7 +259,7 @@ class AttachTest(base.TestCase):
         client.compute.names = {'Server': {'s': 's-id'}}
         values = ('s-id', 'v-id', '\x1b', 'a-id', None, None)
         with mock.patch.object(
-            attach, 'attach', autospec=True, return_value=values
+            attach.Attachment, 'make', autospec=True, return_value=values
         ):
             text = client.run(attach.AttachRBDVolume, 's', 'v')
             rows = client.rows(attach.AttachRBDVolume, 's', 'v')
