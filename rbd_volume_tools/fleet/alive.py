@@ -15,7 +15,6 @@ import contextlib
 import os
 import sys
 import threading
-from typing import Any
 
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
@@ -37,54 +36,28 @@ NO_ANSWER = outcomes.Reason(
 )
 
 
-class LiveClients:
-    """Checks the clients of the images in a pool.
+@contextlib.contextmanager
+def answering(
+    cluster: scan.Cluster, pool: str, name: str, ident: str
+) -> Iterator[None]:
+    """Run a change only while the clients of an image answer.
 
-    :param cluster: provides a connection other than that of the changes
+    If a client stops answering during the change, this process exits: a call
+    of librbd cannot be interrupted, and librbd would break the lock of the
+    client. The journal makes it safe to exit.
+
+    :param cluster: provides a connection other than that of the change
+    :param ident: librbd's id of the image
+    :raises Refused: if a client does not answer before the change
     """
+    librados = cluster.librados
+    changed = threading.Event()
 
-    def __init__(self, cluster: scan.Cluster, pool: str) -> None:
-        self._cluster = cluster
-        self._pool = pool
-
-    @contextlib.contextmanager
-    def answering(self, name: str, ident: str) -> Iterator[None]:
-        """Run a change only while the clients of an image answer.
-
-        If a client stops answering during the change, this process exits: a
-        call of librbd cannot be interrupted, and librbd would break the lock
-        of the client. The journal makes it safe to exit.
-
-        :param ident: librbd's id of the image
-        :raises Refused: if a client does not answer before the change
-        """
-        with self._cluster.connected(self._pool) as (_, ioctx):
-            if not self._answer(ioctx, ident):
-                raise outcomes.Refused(NO_ANSWER)
-            changed = threading.Event()
-            asking = threading.Thread(
-                target=self._ask, args=(ioctx, name, ident, changed)
-            )
-            asking.start()
-            try:
-                yield
-            finally:
-                changed.set()
-                asking.join()
-
-    def _ask(
-        self, ioctx: Any, name: str, ident: str, changed: threading.Event
-    ) -> None:
-        while not changed.wait(INTERVAL):
-            if not self._answer(ioctx, ident) and not changed.is_set():
-                _end(f'{self._pool}/{name}')
-
-    def _answer(self, ioctx: Any, ident: str) -> bool:
+    def answer() -> bool:
         """Return whether all clients acknowledge a notification.
 
         An empty notification makes them read the header of the image again.
         """
-        librados = self._cluster.librados
         try:
             ioctx.notify(f'rbd_header.{ident}', '', int(PATIENCE * 1000))
         except librados.ObjectNotFound:
@@ -93,6 +66,22 @@ class LiveClients:
         except librados.Error:
             return False
         return True
+
+    def ask() -> None:
+        while not changed.wait(INTERVAL):
+            if not answer() and not changed.is_set():
+                _end(f'{pool}/{name}')
+
+    with cluster.connected(pool) as (_, ioctx):
+        if not answer():
+            raise outcomes.Refused(NO_ANSWER)
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            yield
+        finally:
+            changed.set()
+            asking.join()
 
 
 def _end(image: str) -> None:

@@ -22,7 +22,6 @@ from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
-from rbd_volume_tools.fleet import alive
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import object_maps
 from rbd_volume_tools.fleet import selection
@@ -98,10 +97,8 @@ class MapChange:
         item = self.item
         target = self._target(connection, ioctx)
         plan = decisions.plan(self.action, target)
-        clients = alive.LiveClients(self.cluster, item.pool)
         maps = object_maps.ObjectMaps(
-            *(self.cluster.librbd, ioctx, item.image, item.ident),
-            *(clients, ours),
+            *(self.cluster, ioctx, item.pool, item.image, item.ident), ours
         )
         for each in plan.change:
             if self.action is decisions.Action.DISABLE:

@@ -14,6 +14,7 @@ from typing import Any
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import scan
 from rbd_volume_tools.audit import use
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import alive
@@ -33,28 +34,27 @@ class ObjectMaps:
 
     Each method raises ``Refused`` if another image has the name of the image.
 
-    :param librbd: the module ``rbd``
     :param ioctx: of the pool
     :param name: name of the image
     :param ident: librbd's ID of the image
-    :param clients: checks the clients that have the image open
     :param ours: names of the Ceph clients of earlier, killed runs
     """
 
     def __init__(
         self,
-        librbd: Any,
+        cluster: scan.Cluster,
         ioctx: Any,
+        pool: str,
         name: str,
         ident: str,
-        clients: alive.LiveClients,
         ours: frozenset[str] = frozenset(),
     ) -> None:
-        self._rbd = librbd
+        self._cluster = cluster
+        self._rbd = cluster.librbd
         self._ioctx = ioctx
+        self._pool = pool
         self._name = name
         self._ident = ident
-        self._clients = clients
         self._ours = ours
 
     @contextlib.contextmanager
@@ -82,7 +82,9 @@ class ObjectMaps:
         with contextlib.ExitStack() as stack:
             if self._in_use():
                 stack.enter_context(
-                    self._clients.answering(self._name, self._ident)
+                    alive.answering(
+                        *(self._cluster, self._pool, self._name, self._ident)
+                    )
                 )
             self._check_use()
             yield stack.enter_context(self._opened())

@@ -5,6 +5,7 @@
 The functional tests stop a client on a cluster.
 """
 
+import contextlib
 import threading
 from typing import Any
 from unittest import mock
@@ -19,8 +20,6 @@ class ClientsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.image = stubs.Image(frozenset())
-        cluster: Any = self.image
-        self.clients = alive.LiveClients(cluster, 'volumes')
         self.ended = threading.Event()
         for name, value in (
             ('INTERVAL', 0.001),
@@ -30,12 +29,16 @@ class ClientsTest(base.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
 
+    def answering(self) -> contextlib.AbstractContextManager[None]:
+        cluster: Any = self.image
+        return alive.answering(cluster, 'volumes', 'name', 'abc')
+
     def end(self, image: str) -> None:
         self.assertEqual('volumes/name', image)
         self.ended.set()
 
     def test_all_answer(self) -> None:
-        with self.clients.answering('name', 'abc'):
+        with self.answering():
             while len(self.image.asked) < 3:
                 self.assertFalse(self.ended.wait(0.001))
         self.assertEqual({'rbd_header.abc'}, set(self.image.asked))
@@ -43,19 +46,17 @@ class ClientsTest(base.TestCase):
 
     def test_no_answer_before(self) -> None:
         self.image.answers = [stubs.Error('timed out')]
-        error = self.assertRaises(
-            outcomes.Refused, self.clients.answering('name', 'abc').__enter__
-        )
+        error = self.assertRaises(outcomes.Refused, self.answering().__enter__)
         self.assertIs(alive.NO_ANSWER, error.reason)
 
     def test_no_answer_during_a_change(self) -> None:
         self.image.answers = [None, stubs.Error('timed out')]
-        with self.clients.answering('name', 'abc'):
+        with self.answering():
             self.assertTrue(self.ended.wait(60))
 
     def test_image_that_was_deleted(self) -> None:
         self.image.answers = [stubs.ObjectNotFound()]
-        with self.clients.answering('name', 'abc'):
+        with self.answering():
             pass
 
 

@@ -23,9 +23,8 @@ class ObjectMapsTest(base.TestCase):
     ) -> object_maps.ObjectMaps:
         self.image = stubs.Image(enabled, flags)
         cluster: Any = self.image
-        clients = alive.LiveClients(cluster, 'volumes')
         return object_maps.ObjectMaps(
-            *(self.image, None, 'image', 'abc', clients, _EARLIER)
+            cluster, None, 'volumes', 'image', 'abc', _EARLIER
         )
 
     def test_only_what_is_missing(self) -> None:
