@@ -10,12 +10,12 @@ Both drivers in one run, in turns, on one cluster and one database (SQLite in
 a temporary file unless you name one; its tables are created): only the ratios
 and the counts mean anything on another machine. With ``--workers 16``, 16
 calls of an operation run at once, and the time is that of all divided by 16.
-``ratio`` is the median of stock to that of ours: more than 1 is faster.
+A ratio is the median of stock to that of ours: more than 1 is faster.
 
 The counts are of one call of each operation, see ``counts.py``: contexts,
 connections, opens, statements, commands, and operations of OSDs and monitors
-from the performance counters of librados. ``--csv`` writes the two tables that
-the page about performance shows.
+from the performance counters of librados. ``--csv`` also writes the tables to
+files, which the page about performance shows.
 """
 
 # As cinder-volume does, before anything else is imported.
@@ -84,8 +84,6 @@ _COUNTED = {
     'osd': 'OSDs',
     'monitor': 'Monitors',
 }
-#: Milliseconds by operation and driver.
-Times = dict[str, dict[str, list[float]]]
 
 
 class Backend:
@@ -206,21 +204,21 @@ def counted(
 
 def timed(
     backends: Mapping[str, Backend], workers: int, runs: int
-) -> dict[str, Any]:
-    """Measure the drivers in turns with a number of workers."""
-    times: Times = {}
+) -> dict[str, float]:
+    """Return the ratio of each operation with a number of workers."""
+    times: dict[str, dict[str, list[float]]] = {}
     for turn in range(runs):
         names = list(backends)
         # What runs later finds the cluster busy, so they take turns.
         for name in names if turn % 2 else names[::-1]:
             for step, spent in measure(backends[name], workers):
                 times.setdefault(step, {}).setdefault(name, []).append(spent)
-    return {step: _summary(row) for step, row in times.items()}
+    return {step: _ratio(row) for step, row in times.items()}
 
 
 def attached(
     backends: Mapping[str, Backend], runs: int, volumes: int = 10
-) -> dict[str, Any]:
+) -> str:
     """Return the milliseconds of first attachments of several volumes.
 
     This is what an operator sees when servers boot: each volume is attached
@@ -241,67 +239,37 @@ def attached(
             times.setdefault(name, []).append(1000 * spent / volumes)
             for row in rows:
                 backend.driver.delete_volume(row)
-    return _summary(times)
+    stock, ours = (statistics.median(times[name]) for name in DRIVERS)
+    return f'stock {stock:.1f}, ours {ours:.1f}, ratio {_ratio(times):.1f}'
 
 
-def _summary(row: Mapping[str, list[float]]) -> dict[str, Any]:
-    """Return median and spread (the middle half) of both drivers."""
-    summary: dict[str, Any] = {}
-    for name, values in row.items():
-        low, middle, high = values[0], values[0], values[0]
-        if len(values) > 1:
-            low, middle, high = statistics.quantiles(values, n=4)
-        summary[name] = {'median': middle, 'low': low, 'high': high}
-    medians = [summary[name]['median'] for name in DRIVERS]
-    summary['ratio'] = medians[0] / medians[1]
-    return summary
+def _ratio(row: Mapping[str, list[float]]) -> float:
+    """Return the ratio of the medians."""
+    stock, ours = (statistics.median(row[name]) for name in DRIVERS)
+    return stock / ours
 
 
-def show(results: Mapping[str, Any]) -> None:
-    """Print ratios, times in milliseconds, and counts."""
-    for workers, rows in results['times'].items():
-        heading = f'{workers} at once'
-        print(f'\n{heading:23} ratio  milliseconds (middle half)')
-        for step, row in rows.items():
-            shown = '   '.join(
-                f'{name} {row[name]["median"]:.1f} '
-                f'({row[name]["low"]:.1f}-{row[name]["high"]:.1f})'
-                for name in DRIVERS
-            )
-            print(f'{step:22} {row["ratio"]:6.2f}  {shown}')
-    row = results['first attachments']
-    print(
-        f'\nfirst attachments, ms: stock {row["stock"]["median"]:.1f}, ours '
-        f'{row["ours"]["median"]:.1f}, ratio {row["ratio"]:.1f}'
-    )
-    names = next(iter(results['counts']['stock'].values()))
-    print(f'\ncounts, stock / ours   {"  ".join(names)}')
-    for step, row in results['counts']['stock'].items():
-        ours = results['counts']['ours'][step]
-        shown = '  '.join(
-            f'{f"{row[name]} / {ours[name]}":^{len(name)}}' for name in names
-        )
-        print(f'{step:22} {shown}')
+def tables(
+    times: Mapping[int, Mapping[str, float]],
+    counts_of: Mapping[str, Mapping[str, Mapping[str, int]]],
+) -> dict[str, list[list[str]]]:
+    """Return the ratios and the counts as the page shows them.
 
-
-def write(folder: pathlib.Path, results: Mapping[str, Any]) -> None:
-    """Write the ratios and the counts as the page shows them."""
-    times = results['times']
-    at_once = ['One call' if x == '1' else f'{x} at once' for x in times]
+    :param times: the ratio of each operation, by number of workers
+    :param counts_of: the counts of each operation, by driver
+    """
+    at_once = ['One call' if x == 1 else f'{x} at once' for x in times]
     calls = [['Operation', *at_once]]
     requests = [["Operation, Cinder's driver / ours", *_COUNTED.values()]]
     for step, title in _TITLES.items():
         # Cinder's driver does not retype in place.
         if step != 'retype in place':
-            ratios = [rows[step]['ratio'] for rows in times.values()]
-            calls.append([title, *(f'{x:.3g}' for x in ratios)])
+            calls.append([title, *(f'{x[step]:.3g}' for x in times.values())])
         if step != 'delete a clone':
-            stock, ours = (results['counts'][x][step] for x in DRIVERS)
+            stock, ours = (counts_of[x][step] for x in DRIVERS)
             both = [f'{stock[x]} / {ours[x]}' for x in _COUNTED]
             requests.append([title, *both])
-    for name, table in (('calls', calls), ('requests', requests)):
-        with (folder / f'driver-{name}.csv').open('w', newline='') as file:
-            csv.writer(file, lineterminator='\n').writerows(table)
+    return {'calls': calls, 'requests': requests}
 
 
 @contextlib.contextmanager
@@ -374,16 +342,16 @@ def main() -> None:
         with removing_renamed(backends, ioctx):
             for each in backends.values():
                 measure(each)
-            results = {
-                'counts': counted(args, ioctx),
-                'first attachments': attached(backends, min(args.runs, 5)),
-                'times': {
-                    str(n): timed(backends, n, args.runs) for n in args.workers
-                },
-            }
-    show(results)
-    if args.csv:
-        write(args.csv, results)
+            counts_of = counted(args, ioctx)
+            first = attached(backends, min(args.runs, 5))
+            times = {n: timed(backends, n, args.runs) for n in args.workers}
+    print(f'first attachments, ms: {first}')
+    for name, table in tables(times, counts_of).items():
+        csv.writer(sys.stdout, lineterminator='\n').writerows([[], *table])
+        if args.csv:
+            path = args.csv / f'driver-{name}.csv'
+            with path.open('w', newline='') as file:
+                csv.writer(file, lineterminator='\n').writerows(table)
 
 
 if __name__ == '__main__':

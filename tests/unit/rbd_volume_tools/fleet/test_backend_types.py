@@ -54,15 +54,6 @@ class PlanTest(base.TestCase):
         self.assertTrue(made.is_new)
         self.assertEqual({'volume_backend_name': 'lvm'}, made.specs)
 
-    def test_twice_is_once(self) -> None:
-        pools = [_pool('one')]
-        (made,) = backend_types.plan(pools, [])
-        self.assertTrue(made.is_new)
-        types = [_type(made.volume_type, **made.specs)]
-        self.assertEqual(
-            {'one': ('one', 'there')}, self._actions(pools, types)
-        )
-
     def test_the_one_with_the_name_is_shown(self) -> None:
         types = [
             _type(name, volume_backend_name='one') for name in ('a', 'one')
@@ -86,24 +77,6 @@ class PlanTest(base.TestCase):
 
 class PlanNamedTest(base.TestCase):
     """Tests for a single type with the operator's keys."""
-
-    def _action(self, specs: dict[str, str], **kwargs: Any) -> str:
-        types = [_type('new', **specs)] if specs else []
-        pools = [_pool('one'), _pool('lvm', rbd_volume_options=False)]
-        return backend_types.plan_named(
-            pools, types, 'new', {'rbd:cache_mode': 'writeback'}, **kwargs
-        ).action
-
-    def test_existing_type_of_same_name_is_compared(self) -> None:
-        self.assertEqual('make', self._action({}))
-        self.assertEqual('make', self._action({}, backend='one'))
-        same = {
-            'volume_backend_name': 'one',
-            'rbd:cache_mode': 'writeback',
-        }
-        self.assertEqual('there', self._action(same))
-        other = {**same, 'rbd:cache_mode': 'none'}
-        self.assertEqual('name is taken', self._action(other))
 
     def test_back_end_that_is_ambiguous(self) -> None:
         self.assertRaisesRegex(

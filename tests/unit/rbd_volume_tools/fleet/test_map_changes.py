@@ -105,15 +105,6 @@ class ObjectMapsTest(base.TestCase):
         error = self.assertRaises(outcomes.Refused, self.apply, change)
         self.assertIs(decisions.REPLACED, error.reason)
 
-    def test_nothing_to_do_and_refused(self) -> None:
-        valid = selection.Target(facts.image())
-        unchanged, refused = self.planned(
-            _Action.ENABLE, valid, _target(multiattach=True)
-        )
-        self.assertIs(outcomes.Status.UNCHANGED, unchanged.status)
-        self.assertIs(outcomes.Status.REFUSED, refused.status)
-        self.assertEqual('multiattach', refused.code)
-
     def test_image_that_was_changed_since_the_plan_stays(self) -> None:
         (change,) = self.planned(_Action.ENABLE, _target())
         self.image.there = facts.MAPPED

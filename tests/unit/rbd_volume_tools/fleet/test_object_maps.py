@@ -27,24 +27,6 @@ class ObjectMapsTest(base.TestCase):
             cluster, None, 'volumes', 'image', 'abc', _EARLIER
         )
 
-    def test_only_what_is_missing(self) -> None:
-        maps = self.make(_LOCKED)
-        maps.enable(features.MAP_ON)
-        maps.enable(features.MAP_ON)
-        maps.disable(features.MAP_OFF)
-        maps.disable(features.MAP_OFF)
-        self.assertEqual(
-            ['enable fast-diff,object-map', 'disable fast-diff,object-map'],
-            self.image.calls,
-        )
-
-    def test_rebuild_of_head_and_snapshot(self) -> None:
-        maps = self.make(facts.MAPPED, 3)
-        self.assertEqual(2, maps.rebuild())
-        self.assertEqual(['rebuild None', 'rebuild 7'], self.image.calls)
-        self.assertEqual(0, maps.rebuild())
-        maps.verify(True)
-
     def test_snapshot_of_an_image_in_use(self) -> None:
         """Its map needs no lock."""
         maps = self.make(facts.MAPPED)

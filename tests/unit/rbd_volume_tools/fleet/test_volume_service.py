@@ -50,18 +50,6 @@ class VolumeServiceTest(base.TestCase):
         error = self.assertRaises(ValueError, service.type_of, 'x')
         self.assertIn('1, old', str(error))
 
-    def test_type_is_found_on_a_later_page(self) -> None:
-        storage = fake_cloud.Service()
-        path = '/types?is_public=None'
-        links = [{'rel': 'next'}]
-        for page, each in zip((path, f'{path}&marker=1'), _TYPES, strict=True):
-            body = {'volume_types': [each], 'volume_type_links': links}
-            storage.answers[page] = body
-        storage.answers[f'{path}&marker=2'] = {'volume_types': []}
-        service = volume_service.VolumeService(storage)
-        self.assertEqual('2', service.type_of('2')['id'])
-        self.assertEqual('1', service.type_of('old')['id'])
-
     def test_only_administrators_see_the_pools_of_the_scheduler(self) -> None:
         for status, expected in ((200, True), (500, True), (403, False)):
             service = _service(fake_cloud.response(status))
@@ -107,15 +95,6 @@ class VolumeServiceTest(base.TestCase):
         self.assertIsNone(_service(fake_cloud.response(404)).show('a'))
         service = _service(fake_cloud.fault(403, 'not allowed'))
         self.assertRaises(exceptions.CommandError, service.show, 'a')
-
-    def test_volumes_of_all_projects_are_listed(self) -> None:
-        body = {'volumes': [{'id': 'a', 'status': 'available'}]}
-        storage = _Storage(fake_cloud.response(200, body))
-        service = volume_service.VolumeService(storage)
-        (volume,) = service.volumes()
-        self.assertEqual('a', volume.ident)
-        ((path, _),) = storage.requests
-        self.assertIn('all_tenants=1', path)
 
     def test_retype_returns_warning(self) -> None:
         answer = fake_cloud.response(202)
