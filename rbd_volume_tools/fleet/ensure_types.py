@@ -3,6 +3,8 @@
 """``cinder-rbd-ext types ensure``: creates volume types that are missing."""
 
 import argparse
+from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import pathlib
@@ -11,16 +13,142 @@ from typing import Any
 from osc_lib import exceptions
 import yaml
 
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import registry
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import whole_file
-from rbd_volume_tools.fleet import backend_types
 
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
+BACKEND_NAME = 'volume_backend_name'
+#: Actions of the result.
+THERE, MAKE, TAKEN = 'there', 'make', 'name is taken'
+
+
+@dataclasses.dataclass(frozen=True)
+class TypeAction:
+    """The action for a back end.
+
+    :ivar backend: its ``volume_backend_name``
+    :ivar volume_type: the type's name
+    :ivar specs: extra specs of the type to create
+    """
+
+    backend: str
+    volume_type: str
+    action: str
+    specs: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def plan(
+    pools: Iterable[answers.Record], types: Iterable[answers.Record]
+) -> list[TypeAction]:
+    """Return the action for each back end.
+
+    Existing types are not changed, whether they are linked to the back end or
+    only have its name.
+    """
+    all_types = list(types)
+    names = {each['name'] for each in all_types}
+    linked: dict[str, str] = {}
+    for each in sorted(all_types, key=lambda each: str(each['name'])):
+        backend = (each['extra_specs'] or {}).get(BACKEND_NAME)
+        # If there are several types, show the one with the back end's name.
+        if backend and (backend not in linked or each['name'] == backend):
+            linked[backend] = each['name']
+    outcomes = []
+    for backend, report in _reports(pools, of_ours=False).items():
+        if backend in linked:
+            outcomes.append(TypeAction(backend, linked[backend], THERE))
+        elif backend in names:
+            outcomes.append(TypeAction(backend, backend, TAKEN))
+        else:
+            specs = _specs(backend, report)
+            outcomes.append(TypeAction(backend, backend, MAKE, specs))
+    return outcomes
+
+
+def _reports(
+    pools: Iterable[answers.Record], of_ours: bool = True
+) -> dict[str, answers.Record]:
+    """Return the capabilities of back ends, in order.
+
+    :param of_ours: whether only of those with our driver
+    """
+    reports = {
+        pool['capabilities'].get(BACKEND_NAME): pool['capabilities']
+        for pool in pools
+        if not of_ours or _is_ours(pool['capabilities'])
+    }
+    return {name: reports[name] for name in sorted(filter(None, reports))}
+
+
+def _is_ours(report: answers.Record) -> bool:
+    return report.get(backend_settings.CAPABILITY) is True
+
+
+def plan_named(
+    pools: Iterable[answers.Record],
+    types: Iterable[answers.Record],
+    name: str,
+    properties: Mapping[str, str],
+    backend: str | None = None,
+) -> TypeAction:
+    """Return the action for one type with keys that the operator gives.
+
+    :param name: of the type
+    :param properties: its extra specs with our keys
+    :param backend: None for the only back end with our driver
+    :raises OptionError: for an invalid key or back end
+    """
+    for key, value in properties.items():
+        if not key.startswith(keys.PREFIX):
+            raise errors.OptionError(
+                '--property',
+                f'{key}={value}',
+                'not a key of RBD volumes',
+                registry.names(keys.Scope.TYPE),
+            )
+    options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    known = _reports(pools)
+    if backend is None and len(known) == 1:
+        (backend,) = known
+    if backend is None or backend not in known:
+        raise errors.OptionError(
+            '--backend',
+            backend,
+            'not a back end with RBD volume options',
+            ', '.join(known) or 'no back end of this cloud',
+        )
+    specs = {BACKEND_NAME: backend, **properties}
+    for each in types:
+        if each['name'] == name:
+            same = (each['extra_specs'] or {}) == specs
+            action = THERE if same else TAKEN
+            return TypeAction(backend, name, action, specs if same else {})
+    return TypeAction(backend, name, MAKE, specs)
+
+
+def _specs(backend: str, report: answers.Record) -> dict[str, str]:
+    """Return extra specs that suit most volumes of a back end.
+
+    The object map makes deletion and resizing fast. It is omitted if the
+    operator has set features or the object map for the back end.
+    """
+    specs = {BACKEND_NAME: backend}
+    if (
+        _is_ours(report)
+        and report.get('rbd_volume_object_map') is None
+        and report.get('rbd_volume_features') is None
+    ):
+        specs[keys.OBJECT_MAP] = 'true'
+    return specs
 
 
 class EnsureTypes(exit_status.StatusLister):
@@ -75,10 +203,10 @@ class EnsureTypes(exit_status.StatusLister):
             api.get('/scheduler-stats/get_pools?detail=True')
         )['pools']
         outcomes = _outcomes(parsed_args, pools, answers.volume_types(api))
-        if any(each.is_taken for each in outcomes):
+        if any(each.action == TAKEN for each in outcomes):
             self.status = exit_status.ATTENTION
         for index, each in enumerate(outcomes):
-            if each.is_new and self.creates:
+            if each.action == MAKE and self.creates:
                 body = {
                     'name': each.volume_type,
                     'description': _DESCRIPTION,
@@ -112,7 +240,7 @@ class MissingTypes(EnsureTypes):
 
 def _outcomes(
     parsed_args: argparse.Namespace, pools: Any, types: Any
-) -> list[backend_types.TypeAction]:
+) -> list[TypeAction]:
     """Return the actions for all back ends, or for one type.
 
     :raises CommandError: for an invalid value
@@ -130,19 +258,15 @@ def _outcomes(
     elif parsed_args.property or parsed_args.backend:
         raise ValueError('--property and --backend need --name or --file.')
     else:
-        return backend_types.plan(pools, types)
+        return plan(pools, types)
     try:
         return [
-            backend_types.plan_named(
+            plan_named(
                 pools,
                 types,
                 name,
-                {
-                    k: v
-                    for k, v in specs.items()
-                    if k != backend_types.BACKEND_NAME
-                },
-                specs.get(backend_types.BACKEND_NAME, parsed_args.backend),
+                {k: v for k, v in specs.items() if k != BACKEND_NAME},
+                specs.get(BACKEND_NAME, parsed_args.backend),
             )
             for name, specs in named.items()
         ]

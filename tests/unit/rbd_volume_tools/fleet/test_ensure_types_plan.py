@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rbd_volume_tools.fleet import backend_types
+from rbd_volume_tools.fleet import ensure_types
 from tests.unit import base
 
 
@@ -21,7 +21,7 @@ class PlanTest(base.TestCase):
     def _actions(self, pools: Any, types: Any) -> Any:
         return {
             each.backend: (each.volume_type, each.action)
-            for each in backend_types.plan(pools, types)
+            for each in ensure_types.plan(pools, types)
         }
 
     def test_plan_has_one_type_per_backend(self) -> None:
@@ -50,8 +50,8 @@ class PlanTest(base.TestCase):
 
     def test_back_end_of_another_driver_gets_its_name_only(self) -> None:
         pools = [_pool('lvm', rbd_volume_options=False)]
-        (made,) = backend_types.plan(pools, [])
-        self.assertTrue(made.is_new)
+        (made,) = ensure_types.plan(pools, [])
+        self.assertEqual(ensure_types.MAKE, made.action)
         self.assertEqual({'volume_backend_name': 'lvm'}, made.specs)
 
     def test_the_one_with_the_name_is_shown(self) -> None:
@@ -64,14 +64,14 @@ class PlanTest(base.TestCase):
             )
 
     def test_planned_type_enables_object_map(self) -> None:
-        (made,) = backend_types.plan([_pool('one')], [])
+        (made,) = ensure_types.plan([_pool('one')], [])
         wanted = {'volume_backend_name': 'one', 'rbd:object_map': 'true'}
         self.assertEqual(wanted, made.specs)
         for said in (
             {'rbd_volume_object_map': False},
             {'rbd_volume_features': 'layering'},
         ):
-            (made,) = backend_types.plan([_pool('one', **said)], [])
+            (made,) = ensure_types.plan([_pool('one', **said)], [])
             self.assertEqual({'volume_backend_name': 'one'}, made.specs)
 
 
@@ -82,7 +82,7 @@ class PlanNamedTest(base.TestCase):
         self.assertRaisesRegex(
             ValueError,
             'allowed: one, two',
-            backend_types.plan_named,
+            ensure_types.plan_named,
             [_pool('one'), _pool('two')],
             [],
             'new',
