@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Sequence
 import contextlib
+import functools
 import itertools
 import pathlib
 import tempfile
@@ -86,9 +87,10 @@ class Session:
             # Earlier facts remain if the run continues without the cloud.
             of_guest = self.results.environment.get('guest', {})
             if self._place is not None:
-                self._paths[plan.GUEST] = stack.enter_context(
+                of_path = stack.enter_context(
                     guest.opened(around, self._place, of_guest)
                 )
+                self._paths[plan.GUEST] = of_path.prepared
             self._watch('before', watched)
             environment = facts.gather(
                 target.cluster, target.pool, self._space.data_pool
@@ -222,7 +224,7 @@ class Session:
         path = self._paths[cell.run.path]
         try:
             self._space.require(matrix.data_bytes(cell, self._settings))
-            return stack.enter_context(path.prepared(cell))
+            return stack.enter_context(path(cell))
         except self._failures as error:
             return _failing(error)
 
@@ -266,8 +268,8 @@ def _paths(
     around: surroundings.Surroundings,
 ) -> dict[str, surroundings.Path]:
     return {
-        plan.LIBRBD: librbd.Librbd(around),
-        plan.KRBD: librbd.Kernel(around),
-        plan.QEMU: librbd.Qemu(around),
-        plan.DELETION: deletion.Deletion(around),
+        plan.LIBRBD: functools.partial(librbd.direct, around),
+        plan.KRBD: functools.partial(librbd.kernel, around),
+        plan.QEMU: functools.partial(librbd.direct, around),
+        plan.DELETION: functools.partial(deletion.prepared, around),
     }

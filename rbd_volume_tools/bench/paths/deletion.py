@@ -15,26 +15,21 @@ from rbd_volume_tools.bench import processes
 from rbd_volume_tools.bench.paths import surroundings
 
 
-class Deletion:
-    """Creates and deletes an image for each measurement."""
+@contextlib.contextmanager
+def prepared(
+    around: surroundings.Surroundings, cell: matrix.Cell
+) -> Iterator[surroundings.Measure]:
+    """Create and delete an image for each measurement."""
 
-    def __init__(self, around: surroundings.Surroundings) -> None:
-        self._around = around
-
-    @contextlib.contextmanager
-    def prepared(self, cell: matrix.Cell) -> Iterator[surroundings.Measure]:
-        """Yield the function that measures; there is nothing to prepare."""
-        yield self._measure
-
-    def _measure(self, cell: matrix.Cell, raw: pathlib.Path) -> fio.Figures:
+    def measure(cell: matrix.Cell, raw: pathlib.Path) -> fio.Figures:
         """Delete an image.
 
         :raises processes.EngineError: if the first attempt failed
         """
         size = sizes.parse_size('size', cell.values['size'])
-        with self._around.own_images.created(size, 0, cell.keys) as name:
+        with around.own_images.created(size, 0, cell.keys) as name:
             began = time.monotonic()
-            gone = self._wait_for_removal(name)
+            gone = _wait_for_removal(around, name)
             taken = time.monotonic() - began
             if not gone:
                 # A wait for another client is not part of a deletion.
@@ -44,15 +39,18 @@ class Deletion:
                 )
         return fio.Figures(1 / taken, {'seconds': taken})
 
-    def _wait_for_removal(self, name: str) -> bool:
-        """Remove an image in a thread, so that Ctrl-C is handled meanwhile.
+    yield measure
 
-        Return whether it is gone after one attempt.
-        """
-        with futures.ThreadPoolExecutor(1) as thread:
-            removal = thread.submit(self._around.own_images.remove, name, 0)
-            try:
-                return removal.result()
-            except KeyboardInterrupt:
-                self._around.say(f'Waiting for the deletion of {name}.')
-                raise
+
+def _wait_for_removal(around: surroundings.Surroundings, name: str) -> bool:
+    """Remove an image in a thread, so that Ctrl-C is handled meanwhile.
+
+    Return whether it is gone after one attempt.
+    """
+    with futures.ThreadPoolExecutor(1) as thread:
+        removal = thread.submit(around.own_images.remove, name, 0)
+        try:
+            return removal.result()
+        except KeyboardInterrupt:
+            around.say(f'Waiting for the deletion of {name}.')
+            raise

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import pathlib
 from typing import Any
-from typing import Protocol
 
 from rbd_volume_tools.bench import fio
 from rbd_volume_tools.bench import images
@@ -24,6 +23,9 @@ _MESSENGERS = ('ms_client_mode', 'ms_mon_client_mode')
 
 #: Measures a combination. Takes the file for the output of fio.
 Measure = Callable[[matrix.Cell, pathlib.Path], fio.Figures]
+#: Returns a context for the combinations of one image, given one of them. It
+#: raises EngineError if none of them can be measured.
+Path = Callable[[matrix.Cell], contextlib.AbstractContextManager[Measure]]
 
 _FILL_SECONDS = 3600
 
@@ -47,21 +49,6 @@ class Target:
     pool: str
     limit: int
     options: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-class Path(Protocol):
-    """A path to a volume."""
-
-    def prepared(
-        self, cell: matrix.Cell
-    ) -> contextlib.AbstractContextManager[Measure]:
-        """Return a context for combinations of one image.
-
-        The image exists in the context, if the path needs it.
-
-        :param cell: one of the combinations
-        :raises processes.EngineError: if none of them can be measured
-        """
 
 
 @dataclasses.dataclass(frozen=True)

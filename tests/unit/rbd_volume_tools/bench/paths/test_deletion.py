@@ -11,10 +11,9 @@ class DeletionTest(base.PathTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cell = samples.cell(features='with')
-        self.path = deletion.Deletion(self.around)
 
     def test_rate_is_deletions_per_second(self) -> None:
-        with self.path.prepared(self.cell) as measure:
+        with deletion.prepared(self.around, self.cell) as measure:
             figures = measure(self.cell, self.raw())
         self.assertAlmostEqual(1, figures.rate * figures.detail['seconds'])
         self.assertEqual([], self.cluster.names())
@@ -22,7 +21,7 @@ class DeletionTest(base.PathTestCase):
     def test_interrupted_deletion_is_completed(self) -> None:
         remove = self.replace(images.Images, 'remove')
         remove.side_effect = [KeyboardInterrupt, True]
-        with self.path.prepared(self.cell) as measure:
+        with deletion.prepared(self.around, self.cell) as measure:
             self.assertRaises(
                 KeyboardInterrupt, measure, self.cell, self.raw()
             )
@@ -33,7 +32,7 @@ class DeletionTest(base.PathTestCase):
         """The wait for the other client would be part of the figure."""
         remove = self.replace(images.Images, 'remove')
         remove.side_effect = [False, True]
-        with self.path.prepared(self.cell) as measure:
+        with deletion.prepared(self.around, self.cell) as measure:
             error = self.assertRaises(
                 processes.EngineError, measure, self.cell, self.raw()
             )

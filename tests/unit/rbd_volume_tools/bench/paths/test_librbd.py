@@ -31,7 +31,7 @@ def _cell(**values: str) -> matrix.Cell:
 @ddt.ddt
 class LibrbdTest(base.PathTestCase):
     def test_filled_image_is_removed(self) -> None:
-        with librbd.Librbd(self.around).prepared(_cell(layout='striped')):
+        with librbd.direct(self.around, _cell(layout='striped')):
             (name,) = self.cluster.names()
             self.assertIn(f'--rbdname={name}', self.fio.call_args[0][0])
             self.assertIn('--name=fill', self.fio.call_args[0][0])
@@ -46,7 +46,7 @@ class LibrbdTest(base.PathTestCase):
         self, mode: str, messenger: str, cache: str, encryption: str
     ) -> None:
         cell = _cell(cache_mode=mode, messenger=messenger)
-        with librbd.Librbd(self.around).prepared(cell) as measure:
+        with librbd.direct(self.around, cell) as measure:
             self.assertEqual(base.FIGURES, measure(cell, self.raw()))
         self.assertIn('--ioengine=rbd', self.fio.call_args[0][0])
         conf = pathlib.Path(self.env_of_last()['CEPH_CONF']).read_text()
@@ -65,7 +65,7 @@ class QemuTest(base.PathTestCase):
             daemon_process,
         )
         cell = samples.cell(cache_mode='unsafe')
-        with librbd.Qemu(self.around).prepared(cell) as measure:
+        with librbd.direct(self.around, cell) as measure:
             (name,) = self.cluster.names()
             self.assertEqual(base.FIGURES, measure(cell, self.raw()))
         self.assertEqual([], self.cluster.names())
@@ -95,7 +95,7 @@ class KernelTest(base.PathTestCase):
             .replace('    cache_modes: [none, writeback, unsafe]\n', '')
         )
         cell = samples.cell(parsed, workload='small')
-        with librbd.Kernel(self.around).prepared(cell) as measure:
+        with librbd.kernel(self.around, cell) as measure:
             (name,) = self.cluster.names()
             self.assertEqual(base.FIGURES, measure(cell, self.raw()))
         self.assertIn('--filename=/dev/rbd7', self.fio.call_args[0][0])
