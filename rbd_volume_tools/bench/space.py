@@ -24,7 +24,6 @@ class Space:
         self._cluster = cluster
         self._pool = pool
         self.data_pool = pool
-        self.pools = {pool}
 
     def use(self, ident: int) -> None:
         """Use a data pool for images from now on.
@@ -34,10 +33,8 @@ class Space:
         self.data_pool = self.named(ident)
 
     def named(self, ident: int) -> str:
-        """Return the name of a pool with data of the run."""
-        pool = str(self._cluster.pool_reverse_lookup(ident) or self._pool)
-        self.pools.add(pool)
-        return pool
+        """Return the name of the data pool of an image."""
+        return str(self._cluster.pool_reverse_lookup(ident) or self._pool)
 
     def check(self, needed: int) -> None:
         """Check that there is twice the space that data needs.
