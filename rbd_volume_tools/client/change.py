@@ -135,7 +135,7 @@ class UnsetHook(hooks.CommandHook):
 
     def after(self, parsed_args: argparse.Namespace, return_code: int) -> int:
         names = parsed_args.properties or ()
-        if not return_code and any(map(_option, names)):
+        if not return_code and any(x in registry.OPTIONS for x in names):
             app: Any = self.cmd.app
             api = app.client_manager.sdk_connection.block_storage
             # The command itself has succeeded.
@@ -147,7 +147,7 @@ class UnsetHook(hooks.CommandHook):
 
 def _left(api: Any, volume: str, names: Iterable[str]) -> Iterator[str]:
     """Yield what to say about keys that belong to keys that were unset."""
-    families = {_family(each) for each in names if _option(each)}
+    families = {_family(each) for each in names if each in registry.OPTIONS}
     left = answers.record(api.get(_path(api, volume)))['metadata']
     for name, value in left.items():
         if _family(name) in families:
