@@ -57,7 +57,7 @@ class PlanTest(untrusted.TestCase):
         ("stripe_unit': 64K", "stripe_unit': 65K", 'not a power of two'),
         ("stripe_unit': 64K", "stripe_unit': 8M", 'factor'),
         ("'rbd:object_map': 'true'", "'rbd:cache_mode': none", 'cache_mode'),
-        ('path: qemu', 'path: nbd', "path = 'nbd'.*librbd"),
+        ('path: qemu', 'path: nbd', "path: 'nbd'.*librbd"),
         ('path: qemu', 'path: librbd', "'unsafe'.*none"),
         ('path: qemu', 'path: krbd', 'cache_modes'),
         ('repetitions: 2', 'repetitions: 0', 'settings.repetitions'),
