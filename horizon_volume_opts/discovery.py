@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 #: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
-#: The attribute of a request of the dashboard that has asked Cinder, with the
-#: answer.
+#: The attribute of a request of the dashboard with the offers, and with whether
+#: they are new.
 _DISCOVERED = '_rbd_volume_options_discovered'
 # The others are those of a response in another form.
 _FAILURES: tuple[type[Exception], ...] = (
@@ -59,19 +59,21 @@ def by_type(
         one of them is older than that type and is not used.
     :raises Unavailable: if Cinder does not respond
     """
-    # A page with volumes of types that the user cannot see asks once, not for
-    # each of them. So does any page if the cache fails.
-    answer = getattr(request, _DISCOVERED, None)
-    if answer is None:
-        key = _key(request)
-        answer = _cached(key)
-        if answer is None or _is_older(answer, listed):
-            answer = _ask(request)
-            setattr(request, _DISCOVERED, answer)
-            _cache(key, answer)
-    if answer == _DOWN:
+    # A page reads the answer once, not for each of its volumes. It asks once,
+    # also for types that the user cannot see, and if the cache fails.
+    visible, is_new = getattr(request, _DISCOVERED, (None, False))
+    key = _key(request)
+    if visible is None:
+        visible = _read(_cached(key))
+    if not is_new and (visible is None or _is_older(visible, listed)):
+        answer = _ask(request)
+        _cache(key, answer)
+        visible, is_new = _read(answer), True
+    setattr(request, _DISCOVERED, (visible, is_new))
+    if visible == _DOWN:
         raise Unavailable()
-    return _read(answer)
+    by_name: Mapping[str, offers.UserOffer] = visible
+    return by_name
 
 
 def of_type(request: Any, name: str | None) -> offers.UserOffer | None:
@@ -88,8 +90,10 @@ def of_ident(request: Any, ident: str) -> offers.UserOffer | None:
     :param ident: ID of the type
     :raises Unavailable: if Cinder does not respond
     """
-    visible = by_type(request, [ident]).values()
-    return next((each for each in visible if each.ident == ident), None)
+    for each in by_type(request, [ident]).values():
+        if each.ident == ident and each.reason is None:
+            return each
+    return None
 
 
 def _cached(key: str) -> Any:
@@ -114,16 +118,19 @@ def _cache(key: str, answer: Any) -> None:
         LOG.warning('Could not put RBD volume options in cache: %s', error)
 
 
-def _read(answer: Any) -> dict[str, offers.UserOffer]:
+def _read(answer: Any) -> Any:
+    """Return the offers in an answer, by type name."""
+    if answer is None or answer == _DOWN:
+        return answer
     return {each['name']: offers.UserOffer.of(each) for each in answer}
 
 
-def _is_older(answer: Any, listed: Collection[str]) -> bool:
+def _is_older(visible: Any, listed: Collection[str]) -> bool:
     # These have no types: no API extension, and no response.
-    if answer == _DOWN or not answer:
+    if visible == _DOWN or not visible:
         return False
-    known = {each.get(field) for each in answer for field in ('name', 'id')}
-    return bool(set(listed) - known)
+    idents = {offer.ident for offer in visible.values()}
+    return bool(set(listed) - visible.keys() - idents)
 
 
 def _key(request: Any) -> str:

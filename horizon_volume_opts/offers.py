@@ -63,10 +63,14 @@ class UserOffer:
         :raises LookupError: if the item does not have a name
         """
         name, reason = answer['name'], answer.get('reason')
-        invalid = cls(name, str(wording.INVALID_ANSWER), is_invalid=True)
+        ident = str(answer.get('id', ''))
+        invalid = cls(
+            name, str(wording.INVALID_ANSWER), is_invalid=True, ident=ident
+        )
         if not answer.get('supported'):
-            is_text = reason is None or isinstance(reason, str)
-            return cls(name, wording.reason(reason)) if is_text else invalid
+            if reason is None or isinstance(reason, str):
+                return cls(name, wording.reason(reason), ident=ident)
+            return invalid
         try:
             options = answers.options_of(answer)
         except answers.InvalidAnswerError:
@@ -77,7 +81,7 @@ class UserOffer:
             None,
             options,
             answer['require_whole_stripes'],
-            ident=str(answer.get('id', '')),
+            ident=ident,
             limits_on_use=(answer.get('qos_limits') or {}).get('limits', {}),
         )
 
