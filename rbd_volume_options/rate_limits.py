@@ -7,12 +7,11 @@ ignored by librbd, with a line in the log of the client only.
 """
 
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import dataclasses
 import re
 from typing import Any
+from typing import NamedTuple
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -56,8 +55,7 @@ _QOS_SPECS = {
 _POWERS = 'KMGTPE'
 
 
-@dataclasses.dataclass(frozen=True)
-class _Limit:
+class _Limit(NamedTuple):
     """A limit that is in force.
 
     :ivar origin: where it was set; None if it follows from the size or from
@@ -128,31 +126,20 @@ def limits_of(
     :raises OptionError: for values that contradict each other, or that the
         volume type does not allow
     """
-    return {
-        key: value
-        for rate in keys.LIMITS
-        for key, value in _of(
-            rate, values, size // sizes.GIB or 1, is_accepted
-        )
-    }
-
-
-def _of(
-    rate: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
-) -> Iterator[tuple[str, int]]:
-    limit = _limit(rate, values, gib, is_accepted)
-    if limit:
-        yield rate.limit, limit.value
-    burst = _burst(rate, values, limit, is_accepted)
-    if burst:
-        yield rate.burst, burst
-    seconds = values.choice(rate.burst_seconds)
-    if not seconds:
-        return
-    if burst:
-        yield rate.burst_seconds, seconds.value
-    elif rate.burst not in values and not _is_default(seconds):
-        raise _without(rate.burst_seconds, seconds, rate.burst)
+    made = {}
+    for rate in keys.LIMITS:
+        limit = _limit(rate, values, size // sizes.GIB or 1, is_accepted)
+        if limit:
+            made[rate.limit] = limit.value
+        burst = _burst(rate, values, limit, is_accepted)
+        seconds = values.choice(rate.burst_seconds)
+        if burst:
+            made[rate.burst] = burst
+            if seconds:
+                made[rate.burst_seconds] = seconds.value
+        elif seconds and rate.burst not in values:
+            _check_default(rate.burst_seconds, seconds, rate.burst)
+    return made
 
 
 def _limit(
@@ -161,7 +148,7 @@ def _limit(
     limit, per_gib = values.choice(rate.limit), values.choice(rate.per_gib)
     minimum, maximum = values.choice(rate.minimum), values.choice(rate.maximum)
     if minimum and not per_gib:
-        raise _without(rate.minimum, minimum, rate.per_gib)
+        _check_default(rate.minimum, minimum, rate.per_gib)
     if limit and per_gib and limit.origin is per_gib.origin:
         raise errors.OptionError(
             rate.per_gib,
@@ -201,9 +188,8 @@ def _burst(
     if burst is None:
         return None
     if limit is None:
-        if _is_default(burst):
-            return None
-        raise _without(rate.burst, burst, rate.limit)
+        _check_default(rate.burst, burst, rate.limit)
+        return None
     maximum = values.choice(rate.maximum)
     largest = maximum.value if maximum else rate.largest
     if burst.origin is errors.Origin.VOLUME_METADATA:
@@ -268,16 +254,16 @@ def _is_default(choice: options.Choice) -> bool:
     return choice.origin is errors.Origin.BACKEND
 
 
-def _without(
-    key: str, choice: options.Choice, missing: str
-) -> errors.OptionError:
-    return errors.OptionError(
-        key,
-        choice.value,
-        phrases.Phrase('set without {key}', key=missing),
-        phrases.Phrase('both, or neither of them'),
-        choice.origin,
-    )
+def _check_default(key: str, choice: options.Choice, missing: str) -> None:
+    """Check that a value that is set without another one is a default."""
+    if not _is_default(choice):
+        raise errors.OptionError(
+            key,
+            choice.value,
+            phrases.Phrase('set without {key}', key=missing),
+            phrases.Phrase('both, or neither of them'),
+            choice.origin,
+        )
 
 
 def delaying(
