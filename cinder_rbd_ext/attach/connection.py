@@ -2,9 +2,10 @@
 
 """The cache mode and the disk of a connection, by the driver."""
 
-import dataclasses
+from collections.abc import Iterator
 import sys
 from typing import Any
+from typing import NamedTuple
 
 from cinder import exception
 from cinder.volume.drivers import rbd
@@ -57,14 +58,23 @@ def items(
     move = None
     if consumer is not requester.Consumer.OTHER:
         move = moves.of_waiting(current)
-        attempt = _Attempt(
-            current, connector, consumer is requester.Consumer.SERVER, move
-        )
-        mode = attempt.mode(agreed, host)
-        if agreed.mode:
-            attempt.check_override(agreed, _cache_override(driver, volume))
+        is_server = consumer is requester.Consumer.SERVER
+        for problem in _problems(driver, current, agreed, host):
+            if problem.refuses and is_server and move is None:
+                _log(problem, current, connector, is_refused=True)
+                raise _refusal(current, problem.error) from problem.error
+            _log(problem, current, connector, is_refused=False)
+            if is_server:
+                user_messages.refused(
+                    current,
+                    user_messages.Operation.OPTION,
+                    f'{problem.error.for_tenants()}. {problem.effect}',
+                )
         if image_record.refused_attachment(current.admin_metadata):
             record.forget_reason(volume.id, image_record.REASON_ATTACHMENT)
+        mode = agreed.mode
+        if agreed.not_allowed:
+            mode = agreement.mode_of(move or {})
         if mode is not None:
             result[cache_modes.ITEM] = mode.value
     recorded = image_record.read(current)
@@ -125,100 +135,69 @@ def pass_on_refusal() -> None:
         raise exception.InvalidVolume(reason=reason) from handled
 
 
-@dataclasses.dataclass(frozen=True)
-class _Attempt:
-    """An attachment of a volume to a server, which may be refused.
+class _Problem(NamedTuple):
+    """What a server does not get as it is requested.
 
-    :ivar volume: the volume, as in the database
-    :ivar is_certain: whether the connection is known to be for a server
-    :ivar move: the move of an attachment; None for a first one
+    :ivar refuses: whether it refuses a first attachment
+    :ivar effect: what happens otherwise
     """
 
-    volume: protocols.Volume
-    connector: protocols.Connector
-    is_certain: bool
-    move: agreement.Move | None
+    error: errors.OptionError
+    refuses: bool
+    effect: str
 
-    @property
-    def can_be_refused(self) -> bool:
-        """Whether the server can do without the volume."""
-        return self.is_certain and self.move is None
 
-    def mode(
-        self, agreed: agreement.Agreement, host: agreement.Host
-    ) -> cache_modes.CacheMode | None:
-        """Return the mode of the connection; None to leave it to the host.
-
-        :raises AttachmentRefused: if it is refused
-        """
-        if agreed.refusal and self.can_be_refused:
-            self._refuse(agreed.refusal)
-        if agreed.not_allowed:
-            self._tell(agreed.not_allowed, 'It keeps the mode that it had.')
-            return agreement.mode_of(self.move or {})
-        for obstacle in agreed.obstacles:
-            self._tell(obstacle, _effect(obstacle, host))
-        return agreed.mode
-
-    def check_override(
-        self,
-        agreed: agreement.Agreement,
-        override: bool | None,
-    ) -> None:
-        """Check that no setting of the image overrides the mode.
-
-        :raises AttachmentRefused: if one does, and the attachment is refused
-        """
+def _problems(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    agreed: agreement.Agreement,
+    host: agreement.Host,
+) -> Iterator[_Problem]:
+    if agreed.not_allowed:
+        effect = 'It keeps the mode that it had.'
+        yield _Problem(agreed.not_allowed, True, effect)
+        return
+    for obstacle in agreed.obstacles:
+        effect = f'The mode is {cache_modes.CacheMode.NONE.value}.'
+        if obstacle.key != keys.CACHE_MODE:
+            effect = 'The server gets the volume without it.'
+        elif host is None:
+            effect = 'The compute host decides on the mode.'
+        yield _Problem(obstacle, agreed.strict, effect)
+    if agreed.mode:
+        override = _cache_override(driver, volume)
         try:
             agreement.check_cache(agreed.choices[keys.CACHE_MODE], override)
         except errors.OptionError as error:
             # Shared volumes are not refused: their mode is not a request.
-            if agreed.strict and not agreed.shared and self.can_be_refused:
-                self._refuse(error)
-            self._tell(error, 'The setting decides.')
+            refuses = agreed.strict and not agreed.shared
+            yield _Problem(error, refuses, 'The setting decides.')
 
-    def _tell(self, error: errors.OptionError, effect: str) -> None:
-        """Tell the operator and the tenant what the host does not give.
 
-        Only the log names the host, because tenants read the other text.
-        """
-        LOG.warning(
-            'Volume %(id)s is attached to host %(host)s without a requested '
-            'option: %(error)s. %(effect)s',
-            {
-                'id': self.volume.id,
-                'host': agreement.host_of(self.connector),
-                'error': error,
-                'effect': effect,
-            },
-        )
-        if self.is_certain:
-            user_messages.refused(
-                self.volume,
-                user_messages.Operation.OPTION,
-                f'{error.for_tenants()}. {effect}',
-            )
-
-    def _refuse(self, error: errors.OptionError) -> None:
+def _log(
+    problem: _Problem,
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+    is_refused: bool,
+) -> None:
+    """Tell the operator; only this text names the host."""
+    values = {
+        'id': volume.id,
+        'host': agreement.host_of(connector),
+        'error': problem.error,
+    }
+    if is_refused:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
-            {
-                'id': self.volume.id,
-                'host': agreement.host_of(self.connector),
-                'error': error,
-                'advice': agreement.ADVICE,
-            },
+            {**values, 'advice': agreement.ADVICE},
         )
-        raise _refusal(self.volume, error) from error
-
-
-def _effect(obstacle: errors.OptionError, host: agreement.Host) -> str:
-    if obstacle.key != keys.CACHE_MODE:
-        return 'The server gets the volume without it.'
-    if host is None:
-        return 'The compute host decides on the mode.'
-    return f'The mode is {cache_modes.CacheMode.NONE.value}.'
+    else:
+        LOG.warning(
+            'Volume %(id)s is attached to host %(host)s without a requested '
+            'option: %(error)s. %(effect)s',
+            {**values, 'effect': problem.effect},
+        )
 
 
 def _refusal(

@@ -232,8 +232,7 @@ class Image(Delegate):
             state = image_handles.state_of(self._wrapped)
             how = creation.plan(state, state)
             arguments = {**kwargs, **image_arguments.create_arguments(how)}
-            there_before = self._librbd.is_there(dest_ioctx, dest_name)
-            try:
+            with self._librbd.making(creation, dest_ioctx):
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
                     reset(copied)
@@ -244,14 +243,6 @@ class Image(Delegate):
                             how.data_pool or self._librbd.pool_name(pool_id)
                         ),
                     )
-            except self._librbd.ImageExists:
-                raise
-            except Exception:
-                if not there_before:
-                    # librbd does not remove a partial copy.
-                    self._librbd.discard(dest_ioctx, dest_name)
-                raise
-        creation.was_made()
 
     # The source's snapshot for a clone. If a step fails, the stock driver's
     # clean-up can fail too and hide the failure, so that it is recorded.

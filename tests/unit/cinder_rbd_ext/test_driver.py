@@ -31,26 +31,6 @@ class StartTest(base.DriverTestCase):
         for text in ('Back end ceph: ', 'rbd_volume_stripe_unit', 'without'):
             self.assertIn(text, str(error))
 
-    def test_value_that_is_none(self) -> None:
-        """oslo.config refuses the value and names the option."""
-        error = self.assertRaises(
-            ValueError, self.make_driver, rbd_volume_object_size='3M'
-        )
-        self.assertIn('not a power of two', str(error))
-
-    def test_data_pool_that_is_not_there(self) -> None:
-        error = self.assertRaises(
-            exceptions.InvalidBackendOptions,
-            self.make_driver,
-            rbd_volume_data_pool='nowhere',
-        )
-        self.assertIn("'nowhere'", str(error))
-        self.assertIn('the pool does not exist', str(error))
-
-    def test_data_pool(self) -> None:
-        made = self.make_driver(rbd_volume_data_pool='data')
-        self.assertEqual('data', made.settings.options.data_pool)
-
     def test_stock_still_complains(self) -> None:
         self.override_backend('rbd_share_connections', False)
         self.cluster.fail(

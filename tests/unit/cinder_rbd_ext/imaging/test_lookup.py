@@ -42,11 +42,6 @@ class LookupTest(base.DriverTestCase):
             state.image_features,
         )
 
-    def test_whether_an_image_exists(self) -> None:
-        self.assertFalse(self.driver.images.exists('image'))
-        self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
-        self.assertTrue(self.driver.images.exists('image'))
-
     def test_a_pool_that_does_not_exist(self) -> None:
         self.driver.images.check_data_pool('data', errors.Origin.VOLUME_TYPE)
         error = self.assertRaises(
@@ -57,13 +52,6 @@ class LookupTest(base.DriverTestCase):
         )
         self.assertEqual("'nowhere'", errors.shown(error.value))
         self.assertIn('(volume type): the pool does not exist', str(error))
-
-    def test_undoing_what_is_not_there(self) -> None:
-        self.driver.images.discard('image')
-        self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
-        self.driver.images.discard_clone_snapshot('image', 'clone')
-        self.driver.images.discard('image')
-        self.assertFalse(self.driver.images.exists('image'))
 
     def test_undoing_a_snapshot(self) -> None:
         self.driver.rbd.RBD().create(self._ioctx(), 'image', base.GIB)
@@ -95,10 +83,6 @@ class DataPoolTest(base.DriverTestCase):
 
     def _objects(self) -> dict[str, bytes]:
         return self.cluster.pools['data'].objects
-
-    def test_leaves_nothing(self) -> None:
-        self._check()
-        self.assertEqual({}, self._objects())
 
     @ddt.data('Ioctx.write', 'Ioctx.write part')
     def test_pool_without_permission_is_named(self, operation: str) -> None:

@@ -150,24 +150,9 @@ class DeleteTest(base.DriverTestCase):
             fake_images.Timeout, self.driver.delete_volume, self.clone
         )
 
-    def test_deleted_clone_leaves_no_snapshot_of_its_own(self) -> None:
-        self._take('of-somebody')
-        self.driver.delete_volume(self.clone)
-        self.assertEqual(['of-somebody'], self.snapshots_of(self.source.name))
-
     def test_source_that_is_gone(self) -> None:
         del self.cluster.pools['volumes'].images[self.source.name]
         self.driver.delete_volume(self.clone)
-
-    def test_clone_that_is_there(self) -> None:
-        """Remove the clone's snapshot, which the stock driver leaves."""
-        with self.cluster.connected() as ioctx:
-            self.librbd.RBD().clone(
-                ioctx, self.source.name, self.snapshot, ioctx, self.clone.name
-            )
-        self.driver.delete_volume(self.clone)
-        self.assertEqual([self.source.name], self.cluster.names())
-        self.assertEqual([], self.snapshots_of(self.source.name))
 
     def test_failure_is_logged(self) -> None:
         """Delete the volume; the next deletion retries the clean-up."""
@@ -192,35 +177,10 @@ class InterruptedTest(base.DriverTestCase):
         )
         self.assertEqual([self.volume.name], [*self.pool.removing])
 
-    def test_completed_by_the_next_one(self) -> None:
-        self._interrupted(fake_images.OSError('timed out'))
-        self.driver.delete_volume(self.volume)
-        self.assertEqual({}, self.pool.removing)
-        self.assertIn('Completed the removal', self.log.output)
-        self.driver.delete_volume(self.volume)
-
-    def test_repeated_after_a_lost_connection(self) -> None:
-        lost = fake_images.OSError('lost')
-        lost.errno = errno.ESHUTDOWN
-        self.cluster.fail('RBD.remove half-way', lost)
-        self.driver.delete_volume(self.volume)
-        self.assertEqual({}, self.pool.removing)
-
     def test_not_deferred(self) -> None:
         self._interrupted(fake_images.OSError('timed out'))
         self.override_backend('enable_deferred_deletion', True)
         self.driver.delete_volume(self.volume)
-        self.assertEqual({}, self.pool.removing)
-
-    def test_source_of_the_last_clone(self) -> None:
-        clone = self.new_volume(source_volid=self.volume.id)
-        self.driver.create_cloned_volume(clone, self.volume)
-        self.driver.delete_volume(self.volume)
-        kept = f'{self.volume.name}.deleted'
-        self.assertIn(kept, self.pool.images)
-        self.pool.removing[kept] = self.pool.images.pop(kept)
-        del self.pool.images[clone.name]
-        self.driver.delete_volume(clone)
         self.assertEqual({}, self.pool.removing)
 
     def test_client_that_is_not_forgotten_yet(self) -> None:
@@ -258,12 +218,6 @@ class LostTest(base.DriverTestCase):
         self.driver.delete_volume(clone)
         self.assertEqual([source.name], self.cluster.names())
         self.assertEqual([], self.snapshots_of(source.name))
-
-    def test_before_the_removal(self) -> None:
-        volume = self.made_volume()
-        self.cluster.fail('Image.list_snaps', self.lost)
-        self.driver.delete_volume(volume)
-        self.assertEqual([], self.cluster.names())
 
 
 @ddt.ddt
