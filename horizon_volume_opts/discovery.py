@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 #: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
-#: The attribute of a request of the dashboard with the offers, and with whether
-#: they are new.
+#: The attribute of a request of the dashboard: the offers, and whether they
+#: are new.
 _DISCOVERED = '_rbd_volume_options_discovered'
 # The others are those of a response in another form.
 _FAILURES: tuple[type[Exception], ...] = (

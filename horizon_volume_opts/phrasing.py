@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The texts of the rules, in the language of the user."""
+"""Sizes, layouts and the texts of the rules, in the language of the user."""
 
 import string
 from typing import Any
@@ -8,9 +8,37 @@ from typing import Any
 from django.utils import formats
 from django.utils.translation import gettext
 
-from horizon_volume_opts import layouts
 from rbd_volume_options import layout
 from rbd_volume_options import phrases
+from rbd_volume_options import sizes
+
+
+def size(number: int) -> str:
+    """Return a size in bytes as text: ``4 MiB``, with a no-break space."""
+    return sizes.format_size(number).replace(' ', '\xa0')
+
+
+def striping(image_layout: layout.ImageLayout) -> str:
+    """Return the striping of a layout as text: ``64 KiB × 8``."""
+    if image_layout.striping is None:
+        none: str = gettext('no striping')
+        return none
+    return unit_by_count(image_layout.stripe_unit, image_layout.stripe_count)
+
+
+def unit_by_count(unit: int, count: int) -> str:
+    """Return a stripe unit and a count as text: ``64 KiB × 8``."""
+    return f'{size(unit)}\xa0×\xa0{count}'
+
+
+def layout_in_words(image_layout: layout.ImageLayout) -> str:
+    """Return a layout as text: ``4 MiB objects, 64 KiB × 8``."""
+    text: str = gettext('%(size)s objects') % {
+        'size': size(image_layout.object_size)
+    }
+    if image_layout.striping:
+        text = f'{text}, {striping(image_layout)}'
+    return text
 
 
 class _Formatter(string.Formatter):
@@ -20,7 +48,7 @@ class _Formatter(string.Formatter):
         if isinstance(value, phrases.Phrase):
             return in_words(value)
         if isinstance(value, layout.ImageLayout):
-            return layouts.in_words(value)
+            return layout_in_words(value)
         if format_spec == ',':
             return str(formats.number_format(value, force_grouping=True))
         return str(super().format_field(value, format_spec))

@@ -9,7 +9,6 @@ from cinderclient import exceptions as cinder_exceptions
 from django.utils.translation import gettext
 import requests.exceptions
 
-from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
 from horizon_volume_opts import qos
 from rbd_volume_options import definitions
@@ -84,7 +83,7 @@ def readable(text: str, key: str = '') -> str:
     def sized(match: re.Match[str]) -> str:
         if not match['key'] and key not in _SIZES:
             return match[0]
-        return match['key'] + layouts.size(int(match['number']))
+        return match['key'] + phrasing.size(int(match['number']))
 
     option = registry.OPTIONS.get(key)
     if option and option.is_rate:

@@ -19,7 +19,7 @@ from horizon import exceptions
 from horizon import views
 from horizon.utils import functions
 
-from horizon_volume_opts import layouts
+from horizon_volume_opts import phrasing
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
 from rbd_volume_options import layout
@@ -42,7 +42,9 @@ MAPS: dict[str, tuple[Any, str]] = {
 def _layout(image: images.Image) -> str:
     if not image.layout:
         return ''
-    return layouts.in_words(layout.ImageLayout.from_numbers(*image.layout))
+    return phrasing.layout_in_words(
+        layout.ImageLayout.from_numbers(*image.layout)
+    )
 
 
 #: Name, heading and text of each column.
@@ -209,8 +211,8 @@ def _layouts(selected: Iterable[images.Image]) -> Iterator[Any]:
     ):
         made = layout.ImageLayout.from_numbers(*numbers)
         yield (
-            layouts.size(made.object_size),
-            layouts.striping(made),
+            phrasing.size(made.object_size),
+            phrasing.striping(made),
             pool,
             count,
         )

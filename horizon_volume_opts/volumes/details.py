@@ -15,8 +15,8 @@ from horizon import tabs
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import guard
-from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
 from horizon_volume_opts import qos
 from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
@@ -120,12 +120,12 @@ def _of_image(
     count = state.layout.object_count(volume.size * sizes.GIB)
     yield (
         wording.label(keys.OBJECT_SIZE),
-        layouts.size(state.layout.object_size),
+        phrasing.size(state.layout.object_size),
         origin(keys.OBJECT_SIZE),
     )
     yield (
         _('Striping'),
-        layouts.striping(state.layout),
+        phrasing.striping(state.layout),
         origin(keys.STRIPING),
     )
     number = formats.number_format(count, force_grouping=True)
@@ -193,9 +193,9 @@ def in_brief(volume: Any) -> str:
     attributes = volume_attributes.of_volume(volume)
     words = []
     if attributes.state:
-        words.append(layouts.size(attributes.state.layout.object_size))
+        words.append(phrasing.size(attributes.state.layout.object_size))
         if attributes.state.layout.striping:
-            words.append(layouts.striping(attributes.state.layout))
+            words.append(phrasing.striping(attributes.state.layout))
         if volume_attributes.has_object_map(attributes.state):
             words.append(str(_('object map')))
     words += [str(_REFUSED[each.step][1]) for each in attributes.refusals]

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import layouts
+from horizon_volume_opts import phrasing
 from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
 from horizon_volume_opts import volume_attributes
@@ -56,7 +56,7 @@ class ExtendForm(group.StockForm):
             text = _STEP % {
                 'step': step,
                 'next': (volume.size // step + 1) * step,
-                'stripe': layouts.striping(state.layout),
+                'stripe': phrasing.striping(state.layout),
             }
             self.group(group.Note(text), after=_FIELD)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from django import forms
 
-from horizon_volume_opts import layouts
+from horizon_volume_opts import phrasing
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -70,7 +70,7 @@ class Sizes(Listed):
     def shown(text: str) -> str:
         """Return a size with its unit; another text as it is."""
         try:
-            return layouts.size(sizes.parse_size('', text))
+            return phrasing.size(sizes.parse_size('', text))
         except errors.OptionError:
             return text
 

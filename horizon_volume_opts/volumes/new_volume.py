@@ -18,8 +18,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
 from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
@@ -197,10 +197,10 @@ class NewVolume:
         words = []
         if object_size:
             words.append(
-                _('%(size)s objects') % {'size': layouts.size(object_size)}
+                _('%(size)s objects') % {'size': phrasing.size(object_size)}
             )
         if unit and count and (unit, count) != (object_size, 1):
-            words.append(layouts.unit_by_count(unit, count))
+            words.append(phrasing.unit_by_count(unit, count))
         has_map = self.value(keys.OBJECT_MAP)
         if has_map is not None:
             words.append(_('object map') if has_map else _('no object map'))
@@ -234,7 +234,7 @@ class NewVolume:
         return _('%(size)s GiB = %(count)s objects of %(object)s') % {
             'size': _number(self.size),
             'count': _number(number),
-            'object': layouts.size(object_size),
+            'object': phrasing.size(object_size),
         }
 
     @property
@@ -354,7 +354,7 @@ def _sizes(smallest: int, largest: int) -> Iterator[tuple[str, str]]:
     size = smallest
     while size <= largest:
         text = sizes.format_size(size).replace(' ', '')
-        yield text.removesuffix('B').removesuffix('i'), layouts.size(size)
+        yield text.removesuffix('B').removesuffix('i'), phrasing.size(size)
         size *= 2
 
 

@@ -13,8 +13,8 @@ from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
 from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
 from horizon_volume_opts import rest
@@ -202,8 +202,8 @@ def _on_image(
         yield _DISABLES % {'names': ', '.join(sorted(removed))}
     if wanted.layout != state.layout:
         yield _LAYOUT % {
-            'now': layouts.in_words(state.layout),
-            'after': layouts.in_words(wanted.layout),
+            'now': phrasing.layout_in_words(state.layout),
+            'after': phrasing.layout_in_words(wanted.layout),
         }
         needs_image = True
     # Only administrators see data pools.
