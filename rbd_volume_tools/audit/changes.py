@@ -19,6 +19,7 @@ from typing import Any
 from typing import Protocol
 
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import health
 from rbd_volume_tools.command_line import journal
@@ -215,14 +216,14 @@ def attempted(
     """
     status = outcomes.Status
     faults: tuple[type[Exception], ...] = (
-        *(outcomes.NotVerified, scan.NotConnected),
+        *(outcomes.NotVerified, scan.NotConnected, reading.NotRead),
         *outcomes.OF_ONE_IMAGE,
     )
-    absence: tuple[type[Exception], ...] = ()
+    absence: tuple[type[Exception], ...] = (reading.NotRead,)
     if cluster:
         librbd = cluster.librbd
         faults = (*faults, librbd.Error, cluster.librados.Error)
-        absence = (librbd.ImageNotFound,)
+        absence = (*absence, librbd.ImageNotFound)
 
     def ended(
         how: outcomes.Status, detail: object, remedy: str = ''
@@ -234,9 +235,12 @@ def attempted(
     try:
         try:
             return ended(status.DONE, attempt())
-        except absence:
+        except absence as error:
+            is_absent = getattr(error, 'errno', errno.ENOENT) == errno.ENOENT
             librados = getattr(cluster, 'librados', None)
-            if not objects.is_gone(librados, ioctx, *about.key):
+            if not is_absent or not objects.is_gone(
+                librados, ioctx, *about.key
+            ):
                 raise
             return ended(status.UNCHANGED, 'deleted since the scan')
     except outcomes.Refused as error:

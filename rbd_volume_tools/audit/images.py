@@ -43,6 +43,7 @@ class Snapshot:
     :ivar size: in bytes
     :ivar map_state: state of its object map
     :ivar children: names of its clones, with their pools
+    :ivar taken: when it was taken, with the details of its image
     """
 
     name: str
@@ -50,6 +51,23 @@ class Snapshot:
     size: int
     map_state: MapState
     children: tuple[str, ...] = ()
+    taken: datetime.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Details:
+    """What an audit of all images does not need.
+
+    :ivar clients: those that use the image
+    :ivar group: the group of images that it is in; empty for none
+    :ivar is_mirrored: whether it is mirrored to another cluster
+    :ivar signs: its creation, its last write and its last access
+    """
+
+    clients: use.Use = dataclasses.field(default_factory=use.Use)
+    group: str = ''
+    is_mirrored: bool = False
+    signs: tuple[datetime.datetime, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +87,7 @@ class Image:
     :ivar stale_lock: the client that holds its lock and does not watch it, and
         until when it is blocklisted
     :ivar modified: the time of the last write, of images of Glance only
+    :ivar details: None unless they were requested
     """
 
     pool: str
@@ -87,6 +106,7 @@ class Image:
     owner: str = ''
     stale_lock: str = ''
     modified: datetime.datetime | None = None
+    details: Details | None = None
 
     @property
     def objects(self) -> int:
@@ -102,16 +122,19 @@ def read(
     pool_name: Callable[[int], str],
     with_usage: bool = False,
     blocklist: Mapping[str, str] = types.MappingProxyType({}),
-    ident: str | None = None,
+    ident: str = '',
+    ours: Iterable[str] | None = None,
 ) -> Image:
     """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
-    :param ident: librbd's id, of an image that is in the trash
     :param pool_name: returns the name of a pool by its id
     :param with_usage: whether to read the used space, too
     :param blocklist: addresses of clients that Ceph has blocked, and until
         when
+    :param ident: librbd's id, of an image that is in the trash
+    :param ours: names of the clients of earlier, killed runs, which do not
+        count; None for an image without details
     :raises rbd.Error: if it cannot be opened
     """
     which = {'image_id': ident} if ident else {'name': name}
@@ -122,11 +145,11 @@ def read(
         data_pool = ''
         if features.DATA_POOL in has:
             data_pool = pool_name(image.data_pool_id())
-        snapshots = tuple(_snapshots(librbd, image, has))
+        snapshots = tuple(_snapshots(librbd, image, has, ours is not None))
         used = None
         if with_usage:
-            ours = [s.name for s in snapshots if s.namespace == 'user']
-            used = used_bytes(librbd, image, ours)
+            names_of = [s.name for s in snapshots if s.namespace == 'user']
+            used = used_bytes(librbd, image, names_of)
         metadata = dict(image.metadata_list())
         own_id = image.id()
         clients = use.of_image(image)
@@ -154,7 +177,22 @@ def read(
             ),
             _blocked(clients.stale_owner, blocklist),
             _modified(image, name),
+            None if ours is None else _details(librbd, image, frozenset(ours)),
         )
+
+
+def _details(librbd: Any, image: Any, ours: frozenset[str]) -> Details:
+    return Details(
+        use.of_image(image, ours),
+        image.group()['name'],
+        image.mirror_image_get_info()['state']
+        != librbd.RBD_MIRROR_IMAGE_DISABLED,
+        (
+            utc(image.create_timestamp()),
+            latest(image.modify_timestamp()),
+            latest(image.access_timestamp()),
+        ),
+    )
 
 
 def copied_disks(scanned: Iterable[Image]) -> frozenset[str]:
@@ -276,7 +314,7 @@ def overrides_in(metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def _snapshots(
-    librbd: Any, image: Any, has: features.Features
+    librbd: Any, image: Any, has: features.Features, with_times: bool
 ) -> Iterator[Snapshot]:
     namespaces = {
         librbd.RBD_SNAP_NAMESPACE_TYPE_USER: 'user',
@@ -295,6 +333,9 @@ def _snapshots(
                     f'{child["pool"]}/{child["image"]}'
                     for child in image.list_children2()
                 ),
+                utc(image.get_snap_timestamp(each['id']))
+                if with_times
+                else None,
             )
 
 

@@ -181,23 +181,17 @@ class Cluster:
                         found[name] = None
         return found
 
-    def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
-        """Check that an image does not end a process that opens it.
+    def read(self, pool: str, name: str, **how: Any) -> images.Image:
+        """Return the facts about an image, see :func:`images.read`.
 
-        :param ident: librbd's id, of an image that is in the trash
-        :raises NotRead: if it does
+        :raises NotRead: if librbd refuses it; without a number if its content
+            ends each process that opens it
+        :raises UnicodeDecodeError: if its metadata is no text
         """
         if self._reader is None:
             self._reader = self._new_reader()
             weakref.finalize(self, self._reader.close)
-        try:
-            self._reader.read(pool, name, ident=ident)
-        except UnicodeDecodeError:
-            pass
-        except reading.NotRead as error:
-            # What librbd refuses, it refuses in any process.
-            if error.errno is None:
-                raise
+        return self._reader.read(pool, name, **how)
 
     def _new_reader(self) -> reading.Reader:
         return self._reader_class(

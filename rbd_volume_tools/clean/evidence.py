@@ -7,14 +7,12 @@ once, so that all rules judge the same state.
 """
 
 from collections.abc import Callable
-import contextlib
 import dataclasses
 import datetime
 import enum
 import functools
 from typing import Any
 
-from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
@@ -222,7 +220,6 @@ class Evidence:
 
     def __post_init__(self) -> None:
         self.cluster = self.sources.cluster
-        self._stack = contextlib.ExitStack()
         self._in_trash = self.row.way in (Way.FINISH, Way.PURGE)
         self.image_name, _, self.snapshot = self.image.partition('@')
         self.of_image = names.of_image(self.image_name)
@@ -232,12 +229,6 @@ class Evidence:
             if self.snapshot
             else self.of_image
         )
-
-    def __enter__(self) -> 'Evidence':
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._stack.close()
 
     # What Ceph has
 
@@ -256,62 +247,47 @@ class Evidence:
         )
 
     @functools.cached_property
-    def _how(self) -> dict[str, str] | None:
-        """How librbd opens it; None for a rest without a header."""
-        if self._in_trash and self.has_header:
-            return {'image_id': self.ident}
-        if self._in_trash or self.row.way is Way.NAME:
-            return None
-        return {'name': self.image_name}
+    def facts(self) -> images.Image | None:
+        """The image as librbd opens it; None for a rest without a header.
 
-    @functools.cached_property
-    def opened(self) -> Any | None:
-        """The image, open for reading; None for a rest without a header.
-
-        :raises NotRead: if its content ends each process that opens it
+        :raises NotRead: without a number if its content ends each process
+            that opens it
         """
-        if self._how is None:
+        is_rest = self.row.way is Way.NAME
+        if is_rest or (self._in_trash and not self.has_header):
             return None
-        name, ident = map(self._how.get, ('name', 'image_id'))
-        self.cluster.require_harmless(self.pool, name or '', ident or '')
-        return self._stack.enter_context(
-            self.cluster.librbd.Image(self.ioctx, read_only=True, **self._how)
+        return self.cluster.read(
+            *(self.pool, self.image_name),
+            ident=self.ident if self._in_trash else '',
+            ours=sorted(self.ours),
         )
 
-    @functools.cached_property
+    @property
+    def details(self) -> images.Details:
+        """Details of the image; empty for a rest."""
+        details = self.facts.details if self.facts else images.Details()
+        if details is None:
+            raise outcomes.NotVerified('the image was read without details')
+        return details
+
+    @property
     def clients(self) -> use.Use:
         """The clients that use it."""
-        return (
-            use.of_image(self.opened, self.ours) if self.opened else use.Use()
-        )
+        return self.details.clients
 
-    @functools.cached_property
-    def snapshots(self) -> list[dict[str, Any]]:
+    @property
+    def snapshots(self) -> list[images.Snapshot]:
         """The snapshot that it is, or those of the image that it is."""
-        listed = list(self.opened.list_snaps()) if self.opened else []
-        return [each for each in listed if self.snapshot in ('', each['name'])]
+        return [
+            each
+            for each in (self.facts.snapshots if self.facts else ())
+            if self.snapshot in ('', each.name)
+        ]
 
-    @functools.cached_property
-    def children(self) -> list[str]:
-        """The clones of its snapshots, including clones in the trash."""
-        clones = []
-        image: Any = self.opened
-        for each in self.snapshots:
-            with images.at(image, each['id']):
-                clones += [
-                    f'{child["pool"]}/{child["image"]}'
-                    for child in image.list_children2()
-                ]
-        return clones
-
-    @functools.cached_property
+    @property
     def mark(self) -> str:
         """The owner in the valid mark of its image; empty without one."""
-        if not self.opened:
-            return ''
-        metadata = dict(self.opened.metadata_list())
-        pool_id = self.ioctx.get_pool_id()
-        return ownership.owner_of(metadata, pool_id, self.ident)
+        return self.facts.owner if self.facts else ''
 
     @functools.cached_property
     def created(self) -> datetime.datetime | None:
@@ -319,9 +295,9 @@ class Evidence:
 
         Somebody who restored or renamed an image wants to keep it.
         """
-        if not self.opened:
+        if not self.details.signs:
             return None
-        created = images.utc(self.opened.create_timestamp())
+        created = self.details.signs[0]
         if self._in_trash:
             return created
         named = objects.named_at(
@@ -333,27 +309,17 @@ class Evidence:
     def size(self) -> int:
         """Provisioned bytes."""
         if self.snapshot:
-            return sum(each['size'] for each in self.snapshots)
-        return self.opened.size() if self.opened else 0
+            return sum(each.size for each in self.snapshots)
+        return self.facts.size if self.facts else 0
 
     @functools.cached_property
     def last_sign(self) -> datetime.datetime | None:
         """Its last sign of life, or the deletion of its owner if later."""
-        image = self.opened
-        signs = [self.record.since]
+        signs = [self.record.since, *(each.taken for each in self.snapshots)]
         if self._in_trash and self.entry:
             signs.append(self.entry.moved)
-        if image:
-            signs += [
-                images.utc(image.get_snap_timestamp(each['id']))
-                for each in self.snapshots
-            ]
-        if image and not self.snapshot:
-            signs += [
-                self.created,
-                images.latest(image.modify_timestamp()),
-                images.latest(image.access_timestamp()),
-            ]
+        if not self.snapshot:
+            signs += [self.created, *self.details.signs]
         return max(filter(None, signs), default=None)
 
     # What the cloud has
@@ -366,7 +332,7 @@ class Evidence:
     @functools.cached_property
     def recorded(self) -> names.Name | None:
         """An owner of it or of its snapshots that the cloud has."""
-        others = (names.of_snapshot(each['name']) for each in self.snapshots)
+        others = (names.of_snapshot(each.name) for each in self.snapshots)
         for each in dict.fromkeys((self.name, *others)):
             if self.sources.has_record(each):
                 return each

@@ -89,8 +89,10 @@ MARK = Proof('the mark of the cloud, and a deleted record', _marked)
 
 def _damage(seen: Evidence) -> str | None:
     try:
-        _ = seen.opened
+        _ = seen.facts
     except reading.NotRead as error:
+        if error.errno is not None:
+            raise
         return str(error)
     return None
 
@@ -101,8 +103,8 @@ def _other_id(seen: Evidence) -> str | None:
         librados = seen.cluster.librados
         stored = objects.id_of(librados, seen.ioctx, seen.image)
         ident = stored[0] if stored else ident
-    elif seen.opened:
-        ident = seen.opened.id()
+    elif seen.facts:
+        ident = seen.facts.ident
     return None if ident == seen.ident else f'the image has the ID {ident}'
 
 
@@ -140,18 +142,10 @@ def _unlisted(seen: Evidence) -> str | None:
     return None
 
 
-def _mirrored(seen: Evidence) -> str | None:
-    if not seen.opened:
-        return None
-    state = seen.opened.mirror_image_get_info()['state']
-    disabled = seen.cluster.librbd.RBD_MIRROR_IMAGE_DISABLED
-    return None if state == disabled else ''
-
-
-def _migrating(seen: Evidence) -> str | None:
-    migrating = seen.cluster.librbd.RBD_FEATURE_MIGRATING
-    is_migrating = seen.opened and seen.opened.features() & migrating
-    return '' if is_migrating else None
+def _children(seen: Evidence) -> str | None:
+    """Also of clones in the trash."""
+    clones = (x for each in seen.snapshots for x in each.children)
+    return ', '.join(clones) or None
 
 
 def _foreign(seen: Evidence) -> str | None:
@@ -255,25 +249,25 @@ CHILDREN = Obstacle(
     'children',
     'clones depend on it',
     'Flatten or delete the clones first: rbd children --all <image>.',
-    lambda seen: ', '.join(seen.children) or None,
+    _children,
 )
 IN_GROUP = Obstacle(
     'in-group',
     'the image is in a group',
     'Remove it from the group: rbd group image remove.',
-    lambda seen: seen.opened.group()['name'] or None if seen.opened else None,
+    lambda seen: seen.details.group or None,
 )
 MIRRORED = Obstacle(
     'mirrored',
     'the image is mirrored',
     'Check the cluster that it is mirrored with; disable its mirroring.',
-    _mirrored,
+    lambda seen: '' if seen.details.is_mirrored else None,
 )
 MIGRATING = Obstacle(
     'migrating',
     'a migration of librbd is not committed',
     'Finish it: rbd migration execute, then rbd migration commit.',
-    _migrating,
+    lambda seen: '' if seen.facts and seen.facts.migrating else None,
 )
 RECORDED = Obstacle(
     'recorded',

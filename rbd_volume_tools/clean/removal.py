@@ -78,22 +78,22 @@ def examine(
     :raises Refused: if it must not be removed
     """
     row = leftovers.TABLE[kind]
-    with evidence.Evidence(
+    seen = evidence.Evidence(
         *(sources, row, ioctx, pool, image, ident, ours, is_resumed)
-    ) as seen:
-        for obstacle in row.never:
-            details = obstacle.found(seen)
-            if details is not None:
-                raise _Refused(obstacle, details)
-        snapshots = () if seen.snapshot else seen.snapshots
-        return Item(
-            *(kind.code, pool, image, ident, seen.size),
-            seen.last_sign.isoformat() if seen.last_sign else '',
-            tuple(sorted(each['name'] for each in snapshots)),
-            seen.clients.stale_owner,
-            seen.proof,
-            seen.record.project,
-        )
+    )
+    for obstacle in row.never:
+        details = obstacle.found(seen)
+        if details is not None:
+            raise _Refused(obstacle, details)
+    snapshots = () if seen.snapshot else seen.snapshots
+    return Item(
+        *(kind.code, pool, image, ident, seen.size),
+        seen.last_sign.isoformat() if seen.last_sign else '',
+        tuple(sorted(each.name for each in snapshots)),
+        seen.clients.stale_owner,
+        seen.proof,
+        seen.record.project,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

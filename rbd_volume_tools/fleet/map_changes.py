@@ -18,7 +18,6 @@ from typing import Any
 
 from rbd_volume_options import features
 from rbd_volume_tools.audit import images
-from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
@@ -95,7 +94,7 @@ class MapChange:
         :raises NotVerified: if a map is invalid afterwards
         """
         item = self.item
-        target = self._target(connection, ioctx)
+        target = self._target()
         plan = decisions.plan(self.action, target)
         maps = object_maps.ObjectMaps(
             *(self.cluster, ioctx, item.pool, item.image, item.ident), ours
@@ -121,7 +120,7 @@ class MapChange:
             raise outcomes.Unneeded('nothing to change')
         return '; '.join(done)
 
-    def _target(self, connection: Any, ioctx: Any) -> selection.Target:
+    def _target(self) -> selection.Target:
         """Return the image and its volume as they are now.
 
         :raises Refused: if they are others, or do not allow the change
@@ -138,14 +137,7 @@ class MapChange:
             known, item.image
         )[0]:
             raise outcomes.Refused(decisions.REPLACED, 'its owner is gone')
-        try:
-            self.cluster.require_harmless(item.pool, item.image)
-        except reading.NotRead as error:
-            raise outcomes.NotVerified(str(error)) from error
-        image = images.read(
-            *(self.cluster.librbd, ioctx, item.pool, item.image),
-            connection.pool_reverse_lookup,
-        )
+        image = self.cluster.read(item.pool, item.image)
         if image.ident != item.ident:
             raise outcomes.Refused(
                 decisions.REPLACED, f'{image.ident}, not {item.ident}'

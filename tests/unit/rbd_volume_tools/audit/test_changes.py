@@ -18,6 +18,7 @@ import requests
 
 from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
@@ -129,6 +130,9 @@ class RunTest(base.TestCase):
             self.change('h', _NO_TEXT),
             self.change('i', outcomes.Unneeded('as it was')),
             self.change('j', outcomes.Continues('goes on')),
+            # Of the process that reads.
+            self.change('k', reading.NotRead('SIGFPE')),
+            self.change('e', reading.NotRead('no image', errno.ENOENT)),
         )
         self.assertEqual(
             [
@@ -142,10 +146,12 @@ class RunTest(base.TestCase):
                 (_Status.FAILED, str(_NO_TEXT)),
                 (_Status.UNCHANGED, 'as it was'),
                 (_Status.RUNNING, 'goes on'),
+                (_Status.FAILED, 'SIGFPE'),
+                (_Status.UNCHANGED, 'deleted since the scan'),
             ],
             [(each.status, each.detail) for each in ended],
         )
-        self.assertEqual((10, 10, {}), self.progress[-1])
+        self.assertEqual((12, 12, {}), self.progress[-1])
 
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,

@@ -13,16 +13,16 @@ from unittest import mock
 import uuid
 
 from rbd_volume_options import image_handles
-from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import use
 from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import outcomes
-from tests import feature_bits
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.fleet import stubs
@@ -39,47 +39,50 @@ CLONE = f'volume-{facts.OTHER}{image_handles.CLONE_SNAPSHOT}'
 
 
 class Orphan:
-    """An image of two hours ago, which is also the module and the cluster."""
+    """An image of two hours ago, which is also the module and the cluster.
 
-    RBD_MIRROR_IMAGE_DISABLED = 2
+    :ivar fault: why it would end each process that opens it
+    """
+
     RBD_SNAP_NAMESPACE_TYPE_USER = 0
-    RBD_FEATURE_MIGRATING = feature_bits.MIGRATING
 
     def __init__(self) -> None:
-        self.created = (NOW - 2 * HOUR).replace(tzinfo=None)
-        self.accessed = self.created
-        self.mirror_state = self.RBD_MIRROR_IMAGE_DISABLED
+        self.created = self.accessed = NOW - 2 * HOUR
         self.ident = 'abc'
         self.mark = OURS
+        self.group = ''
+        self.is_mirrored = self.is_migrating = False
+        self.lockers: Any = []
         self.moved: list[tuple[str, int]] = []
         self.snapshots: list[str] = []
         self.namespaces: dict[str, int] = {}
         self.librbd = self.librados = self
         self.fault = ''
 
-    _answers: dict[str, Any] = {
-        **dict.fromkeys(('watchers_list', 'list_lockers'), ()),
-        'list_children2': (),
-        **dict.fromkeys(('set_snap_by_id', 'set_snap')),
-        'size': 2**30,
-        'features': feature_bits.DEFAULT,
-        'group': {'name': ''},
-        'get_pool_id': 1,
-    }
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in self._answers:
-            raise AttributeError(name)
-        answer = self._answers[name]
-        return lambda *args: answer
-
-    def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
-        return self
-
-    def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
-        """Check the image, which is harmless unless it is :ivar:`fault`."""
+    def read(
+        self, pool: str, name: str, ident: str, ours: list[str]
+    ) -> images.Image:
+        """Return the facts about the image."""
         if self.fault:
             raise reading.NotRead(self.fault)
+        image = facts.image(
+            name,
+            owner=self.mark,
+            migrating=self.is_migrating,
+            snapshots=tuple(
+                facts.snapshot(each, taken=self.created)
+                for each in self.snapshots
+            ),
+            details=images.Details(
+                use.of_image(self, frozenset(ours)),
+                *(self.group, self.is_mirrored),
+                (self.created, self.created, self.accessed),
+            ),
+        )
+        return dataclasses.replace(image, ident=self.ident)
+
+    def Image(self, ioctx: Any, **kwargs: Any) -> Any:
+        return self
 
     def RBD(self) -> 'Orphan':
         return self
@@ -90,24 +93,24 @@ class Orphan:
     def __exit__(self, *exc_info: object) -> None:
         pass
 
-    def metadata_list(self) -> list[tuple[str, str]]:
-        if not self.mark:
-            return []
-        return [(ownership.KEY, ownership.mark(self.mark, 1, 'abc'))]
+    def get_pool_id(self) -> int:
+        return 1
+
+    def watchers_list(self) -> list[Any]:
+        return []
+
+    def list_lockers(self) -> Any:
+        return self.lockers
 
     def list_snaps(self) -> list[dict[str, Any]]:
         return [
             {
                 'id': name,
                 'name': name,
-                'size': 2**30,
                 'namespace': self.namespaces.get(name, 0),
             }
             for name in self.snapshots
         ]
-
-    def get_snap_timestamp(self, ident: int) -> datetime.datetime:
-        return self.created
 
     def is_protected_snap(self, name: str) -> bool:
         """Answer about the snapshots of users only."""
@@ -120,20 +123,6 @@ class Orphan:
 
     def trash_remove(self, ioctx: Any, ident: str, force: bool) -> None:
         self.purged = ident
-
-    def create_timestamp(self) -> datetime.datetime:
-        return self.created
-
-    modify_timestamp = create_timestamp
-
-    def access_timestamp(self) -> datetime.datetime:
-        return self.accessed
-
-    def mirror_image_get_info(self) -> dict[str, int]:
-        return {'state': self.mirror_state}
-
-    def id(self) -> str:
-        return self.ident
 
     def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
         self.moved.append((name, delay))
@@ -234,7 +223,7 @@ class LeftoverTestCase(base.TestCase):
 
     def lock(self) -> None:
         """Have a client that is gone hold the lock."""
-        self.image.list_lockers = lambda: {
+        self.image.lockers = {
             'tag': 'internal',
             'lockers': [('client.40', 'auto 9', 'address')],
         }

@@ -11,7 +11,6 @@ import contextlib
 from typing import Any
 
 from rbd_volume_options import features
-from rbd_volume_tools.audit import reading
 
 
 class Error(Exception):
@@ -51,12 +50,6 @@ class Image:
         self.rebuilds = True
         self.answers: list[Exception | None] = []
         self.asked: list[str] = []
-        self.fault = ''
-
-    def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
-        """Check the image, which is harmless unless it is :ivar:`fault`."""
-        if self.fault:
-            raise reading.NotRead(self.fault)
 
     @property
     def librbd(self) -> Any:

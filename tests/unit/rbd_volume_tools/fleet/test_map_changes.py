@@ -9,6 +9,7 @@ import ddt
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
@@ -37,10 +38,8 @@ class ObjectMapsTest(base.TestCase):
         self.now: records.Volume | None = facts.volume()
         self.known = facts.known(facts.volume())
         # What is read immediately before a change.
-        patch = mock.patch.object(images, 'read', autospec=True)
-        self.read = patch.start()
-        self.read.return_value = _target().image
-        self.addCleanup(patch.stop)
+        self.read = mock.Mock(return_value=_target().image)
+        self.image.read = self.read  # type: ignore[attr-defined]
 
     def planned(
         self, action: _Action, *targets: selection.Target
@@ -161,9 +160,9 @@ class ObjectMapsTest(base.TestCase):
 
     def test_image_that_ends_a_process_is_not_opened(self) -> None:
         (change,) = self.planned(_Action.ENABLE, _target())
-        self.image.fault = 'SIGFPE'
-        self.assertRaises(outcomes.NotVerified, self.apply, change)
-        self.read.assert_not_called()
+        self.read.side_effect = reading.NotRead('SIGFPE')
+        self.assertRaises(reading.NotRead, self.apply, change)
+        self.assertEqual([], self.image.calls)
 
     def test_size_counts_maps_of_snapshots(self) -> None:
         image = facts.image(
