@@ -29,6 +29,12 @@ from rbd_volume_tools.command_line import progress
 
 #: Statuses of volumes whose image the cloud gives away or deletes.
 _LEAVING = frozenset({'unmanaging', 'unmanage_starting', 'deleting'})
+_MARKED = frozenset(
+    {
+        *(names.Owner.VOLUME, names.Owner.GLANCE_IMAGE),
+        names.Owner.SERVER_DISK,
+    }
+)
 # The header of an image has a higher or a lower version than expected.
 _OTHER_VERSION = frozenset({errno.EOVERFLOW, errno.ERANGE})
 
@@ -120,19 +126,16 @@ def unmarked(
     """
     for image in scanned.found:
         name = names.of_image(image.name)
-        is_ours = name.owner is names.Owner.SERVER_DISK and name.ident in (
-            known.servers or ()
+        volume = known.volumes.get(name.ident)
+        is_marked = image.owner not in ('', ownership.RELEASED)
+        if is_marked or name.owner not in _MARKED:
+            continue
+        is_stock = (
+            name.owner is names.Owner.VOLUME
+            and volume
+            and volume.pool not in known.marking
         )
-        if name.owner is names.Owner.VOLUME:
-            volume = known.volumes.get(name.ident)
-            backend = volume.pool if volume else ''
-            is_ours = (
-                backend in known.marking
-                and known.backends.get(backend) == scanned.pool
-            )
-        elif name.owner is names.Owner.GLANCE_IMAGE:
-            is_ours = scanned.pool in known.image_pools(name.ident, stored)
-        if is_ours and image.owner in ('', ownership.RELEASED):
+        if not is_stock and known.has_in(scanned.pool, name, stored):
             yield image
 
 

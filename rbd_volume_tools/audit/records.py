@@ -124,22 +124,27 @@ class Records:
         idents = getattr(self, name.owner.recorded or 'unlisted')
         return idents is None or name.ident in idents
 
-    def image_pools(
-        self, ident: str, stored: databases.Databases
-    ) -> frozenset[str]:
-        """Return the pools of this cluster with the data of a Glance image.
+    def has_in(
+        self, pool: str, name: names.Name, stored: databases.Databases
+    ) -> bool:
+        """Return whether the owner of an image is there, in a Ceph pool.
 
-        The API shows the locations if Glance is configured so; the database
-        has them in any case.
+        Nova does not tell the pools of its servers. Glance's API shows the
+        locations if it is configured so; the database has them in any case.
         """
-        if ident not in (self.images or ()):
-            return frozenset()
-        if pools := self.located.get(ident):
-            return pools
-        row = stored.image(ident)
-        if row is None or row.is_deleted:
-            return frozenset()
-        return pools_of_image(row.locations, self.cluster, ident)
+        if name.owner is names.Owner.VOLUME:
+            volume = self.volumes.get(name.ident)
+            return bool(volume and self.backends.get(volume.pool) == pool)
+        recorded = getattr(self, name.owner.recorded or '', ()) or ()
+        if name.ident not in recorded:
+            return False
+        if name.owner is not names.Owner.GLANCE_IMAGE:
+            return True
+        pools = self.located.get(name.ident)
+        row = None if pools else stored.image(name.ident)
+        if row and not row.is_deleted:
+            pools = pools_of_image(row.locations, self.cluster, name.ident)
+        return pool in (pools or ())
 
     #: What no service lists.
     unlisted = None

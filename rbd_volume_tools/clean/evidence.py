@@ -138,19 +138,11 @@ class Sources:
             listed = objects.directory(self.cluster.librados, ioctx)
             parsed = map(names.of_image, listed)
             self._owners[pool] = frozenset(
-                name.owner for name in parsed if self._is_in(name, pool)
+                name.owner
+                for name in parsed
+                if self.known.has_in(pool, name, self.stored)
             )
         return self._owners[pool]
-
-    def _is_in(self, name: names.Name, pool: str) -> bool:
-        """Return whether the cloud has a record of an owner in a pool."""
-        if name.owner is _Owner.VOLUME:
-            volume = self.known.volumes.get(name.ident)
-            return bool(volume and pool in self.pools_of(volume.pool))
-        if name.owner is _Owner.GLANCE_IMAGE:
-            return pool in self.known.image_pools(name.ident, self.stored)
-        recorded = getattr(self.known, name.owner.recorded or '', ())
-        return name.ident in (recorded or ())
 
     def pools_of(self, *backends: str) -> set[str]:
         """Return the Ceph pools of back ends that report one."""
