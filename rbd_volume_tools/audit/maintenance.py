@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import itertools
 import pathlib
 import sys
@@ -20,6 +21,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import sizes
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import changes as run
+from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import journal
@@ -171,6 +173,19 @@ class Work:
     cluster: Any
     written: journal.Journal
     stop: threading.Event
+
+    @functools.cached_property
+    def known(self) -> records.Records:
+        """The cloud's records.
+
+        :raises PlanError: if the ID of the cloud is not that of the plan
+        """
+        known = records.of_cloud(self.cloud, self.plan.cluster)
+        if self.plan.options.get('cloud_id', known.cloud_id) != known.cloud_id:
+            raise plan_file.PlanError(
+                'rbd_cloud_id was changed since the plan. Make a new plan.'
+            )
+        return known
 
 
 class ApplyCommand(Command):

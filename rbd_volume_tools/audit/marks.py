@@ -247,7 +247,7 @@ class ApplyMarks(maintenance.ApplyCommand):
     item_class = MarkItem
 
     def changes(self, work: maintenance.Work) -> Sequence[Mark]:
-        known = records.of_cloud(work.cloud, work.plan.cluster)
-        known.check_cloud_id(work.plan.options['cloud_id'])
         now = records.CloudNow(work.cloud)
-        return [Mark(each, work.cluster, known, now) for each in work.items]
+        return [
+            Mark(each, work.cluster, work.known, now) for each in work.items
+        ]

@@ -17,7 +17,6 @@ from rbd_volume_options import ownership
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
-from rbd_volume_tools.command_line import plan_file
 
 _PAGE = 1000
 _NOT_FOUND = 404
@@ -148,16 +147,6 @@ class Records:
 
     #: What no service lists.
     unlisted = None
-
-    def check_cloud_id(self, planned: str) -> None:
-        """Check that the ID of the cloud is that of a plan.
-
-        :raises PlanError: otherwise
-        """
-        if self.cloud_id != planned:
-            raise plan_file.PlanError(
-                'rbd_cloud_id was changed since the plan. Make a new plan.'
-            )
 
 
 def of_cloud(cloud: Any, cluster: str) -> Records:

@@ -322,14 +322,12 @@ class ApplyRemovals(maintenance.ApplyCommand):
 
     def changes(self, work: maintenance.Work) -> Sequence[removal.Removal]:
         _require_clock(work.cloud)
-        known = records.of_cloud(work.cloud, work.plan.cluster)
         options = work.plan.options
-        known.check_cloud_id(options['cloud_id'])
         sources = _sources(
             work.cluster,
             work.cloud,
             options,
-            known,
+            work.known,
             databases.Databases(
                 options['cinder_config'], options['glance_config']
             ),

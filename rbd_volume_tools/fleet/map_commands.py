@@ -154,10 +154,9 @@ class ApplyMaps(maintenance.ApplyCommand):
     def changes(
         self, work: maintenance.Work
     ) -> Sequence[map_changes.MapChange]:
-        known = records.of_cloud(work.cloud, work.plan.cluster)
         current = records.CloudNow(work.cloud).volume
         return [
-            map_changes.MapChange(each, known, work.cluster, current)
+            map_changes.MapChange(each, work.known, work.cluster, current)
             for each in work.items
         ]
 
