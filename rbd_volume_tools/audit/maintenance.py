@@ -19,9 +19,9 @@ from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import journal
@@ -95,7 +95,7 @@ class Command(exit_status.StatusLister):
         """Return the cluster; None if services make the changes."""
         if not self.needs_ceph:
             return None
-        return ceph_cluster.connected(parsed_args)
+        return scan.of_options(parsed_args)
 
 
 class PlanCommand(Command):

@@ -11,7 +11,6 @@ import functools
 import time
 from typing import Any
 
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import reading
@@ -124,7 +123,7 @@ def of_options(
     """
     # Before the scan, which can take long.
     cloud = None if parsed_args.no_cloud else shell.administrator()
-    cluster = ceph_cluster.connected(parsed_args, timeout)
+    cluster = scan.of_options(parsed_args, timeout)
 
     def read_records() -> records.Records | None:
         if cloud is None:

@@ -2,6 +2,7 @@
 
 """Reads all images of a pool over several connections in parallel."""
 
+import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -453,6 +454,29 @@ class Cluster:
             yield connection
         finally:
             connection.shutdown()
+
+
+def of_options(
+    parsed_args: argparse.Namespace, timeout: int | None = None
+) -> Cluster:
+    """Return the cluster of the options.
+
+    :param timeout: seconds for an operation of Ceph; None for Ceph's own limit
+    :raises RuntimeError: if Ceph's libraries for Python are not installed
+    """
+    # The distribution packages of Ceph contain these modules. Other commands
+    # do not need them.
+    try:
+        import rados
+        import rbd
+    except ImportError as error:
+        raise RuntimeError(
+            f'{error}. Install python3-rados and python3-rbd, and use '
+            'a Python environment that has the packages of the system.'
+        ) from error
+    return Cluster(
+        rados, rbd, parsed_args.ceph_conf, parsed_args.ceph_user, timeout
+    )
 
 
 def _as_text(name: str) -> str:

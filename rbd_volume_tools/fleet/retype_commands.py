@@ -15,9 +15,9 @@ import dataclasses
 import pathlib
 from typing import Any
 
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
@@ -230,7 +230,7 @@ class ApplyRetypes(_Retype, maintenance.ApplyCommand):
         why = f'there is no {parsed_args.ceph_conf}.'
         if pathlib.Path(parsed_args.ceph_conf).exists():
             try:
-                return ceph_cluster.connected(parsed_args, _TIMEOUT)
+                return scan.of_options(parsed_args, _TIMEOUT)
             except RuntimeError as error:
                 why = str(error)
         maintenance.say(f'The health of Ceph is not read: {why}')

@@ -35,7 +35,6 @@ from osc_lib import exceptions
 from rbd_volume_options import image_handles
 from rbd_volume_options import sizes
 from rbd_volume_options import trash_mark
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import answers
@@ -236,7 +235,7 @@ class Undelete(exit_status.StatusLister):
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         shell: Any = self.app
         cloud = shell.administrator()
-        cluster = ceph_cluster.connected(parsed_args)
+        cluster = scan.of_options(parsed_args)
         wanted = parsed_args.volume
         volumes = [
             each

@@ -14,8 +14,8 @@ import fixtures
 from openstack import exceptions
 
 from rbd_volume_tools import shell
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
@@ -29,9 +29,7 @@ class CommandTestCase(base.TestCase):
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
         self.known = facts.known(facts.volume())
         cluster = stubs.cluster(self.pool)
-        self.connected = self.replace(
-            ceph_cluster, 'connected', return_value=cluster
-        )
+        self.connected = self.replace(scan, 'of_options', return_value=cluster)
         self.replace(records, 'of_cloud', side_effect=lambda *args: self.known)
         self.cloud = self.replace(shell.Shell, 'cloud')
         config = self.cloud.return_value.config
