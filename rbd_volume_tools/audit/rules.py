@@ -3,11 +3,10 @@
 """Rules that derive findings from facts and records."""
 
 import collections
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+import dataclasses
 import datetime
-import functools
 from typing import Any
 
 from rbd_volume_options import definitions
@@ -54,14 +53,18 @@ def of_pool(
         Ceph's own references show leftovers.
     :param now: the time with a time zone, for the trash
     """
-    for image in scanned.found:
-        if _is_being_converted(image, known, now):
+    subjects = [
+        _Subject(image, names.of_image(image.name), known)
+        for image in scanned.found
+    ]
+    for each in subjects:
+        if _is_being_converted(each.volume, now):
             # The service is converting the image, and changes the trash and
             # the record.
             continue
-        yield from _of_image(image, known)
+        yield from _of_image(each)
         if known is not None:
-            yield from _of_record(image, known, now)
+            yield from _of_record(each, known, now)
     for name in sorted(scanned.forbidden):
         yield findings.Finding(
             findings.FORBIDDEN, scanned.pool, name, scanned.forbidden[name]
@@ -80,9 +83,9 @@ def of_pool(
             f'{number} images',
         )
     patterns = collections.Counter(
-        names.pattern(image.name)
-        for image in scanned.found
-        if names.of_image(image.name).owner is names.Owner.UNKNOWN
+        names.pattern(each.image.name)
+        for each in subjects
+        if each.name.owner is names.Owner.UNKNOWN
     )
     for pattern, number in sorted(patterns.items()):
         yield findings.Finding(
@@ -188,14 +191,9 @@ def _elsewhere(pools: Iterable[str]) -> str:
 
 
 def _is_being_converted(
-    image: images.Image,
-    known: records.Records | None,
-    now: datetime.datetime,
+    volume: records.Volume | None, now: datetime.datetime
 ) -> bool:
     """Return whether the volume service is converting an image."""
-    volume = (
-        known.volumes.get(names.of_image(image.name).ident) if known else None
-    )
     if volume is None or volume.status != _RETYPING:
         return False
     conversion = volume.made.get(image_record.ATTRIBUTE_CONVERSION) or {}
@@ -206,58 +204,64 @@ def _is_being_converted(
     return now - at < _STALLED
 
 
-def _volume(
-    image: images.Image, known: records.Records | None
-) -> records.Volume | None:
-    """Return the volume of an image; None if there is none, or no records."""
-    name = names.of_image(image.name)
-    if known is None or name.owner is not names.Owner.VOLUME:
-        return None
-    return known.volumes.get(name.ident)
+@dataclasses.dataclass(frozen=True)
+class _Subject:
+    """An image, its owner by its name, and the records if there are any."""
+
+    image: images.Image
+    name: names.Name
+    known: records.Records | None
+
+    @property
+    def volume(self) -> records.Volume | None:
+        """The volume with the ID in the name, of its image or its backups."""
+        return self.known.volumes.get(self.name.ident) if self.known else None
+
+    @property
+    def own_volume(self) -> records.Volume | None:
+        """The volume whose image it is, if it is known."""
+        is_own = self.name.owner is names.Owner.VOLUME
+        return self.volume if is_own else None
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the mark of the image names another cloud."""
+        return self.known is not None and self.image.owner not in (
+            *('', self.known.cloud_id, ownership.RELEASED),
+        )
+
+    def finding(
+        self,
+        kind: findings.Kind,
+        detail: str = '',
+        snapshot: str = '',
+        volume: records.Volume | None = None,
+    ) -> findings.Finding:
+        """Return a finding.
+
+        :param volume: by default that whose image it is. A volume that was
+            migrated has the image of another ID. Without records, the ID is
+            that in the name of the image.
+        """
+        image, ident, project = self.image, '', ''
+        if self.known is None and self.name.owner is names.Owner.VOLUME:
+            ident = self.name.ident
+        if volume := volume or self.own_volume:
+            ident, project = volume.ident, volume.project
+        about = f'{image.name}@{snapshot}' if snapshot else image.name
+        return findings.Finding(
+            kind, image.pool, about, detail, ident, project, image.ident
+        )
 
 
-def _owner(
-    image: images.Image, known: records.Records | None
-) -> tuple[str, str]:
-    """Return the IDs of the volume of an image and of its project.
-
-    A volume that was migrated has the image of another ID. Without records,
-    the ID is that in the name of the image.
-    """
-    name = names.of_image(image.name)
-    if name.owner is not names.Owner.VOLUME:
-        return '', ''
-    if known is None:
-        return name.ident, ''
-    volume = _volume(image, known)
-    return (volume.ident, volume.project) if volume else ('', '')
-
-
-def _finding(
-    image: images.Image,
-    volume: str,
-    project: str,
-    kind: findings.Kind,
-    detail: str = '',
-    snapshot: str = '',
-) -> findings.Finding:
-    about = f'{image.name}@{snapshot}' if snapshot else image.name
-    return findings.Finding(
-        kind, image.pool, about, detail, volume, project, image.ident
-    )
-
-
-def _of_image(image: images.Image, known: records.Records | None) -> _Found:
-    """Yield the findings that need no records of the cloud.
-
-    :param known: the records, for the volume of the image
-    """
-    finding = functools.partial(_finding, image, *_owner(image, known))
+def _of_image(each: _Subject) -> _Found:
+    """Yield the findings that need no records of the cloud."""
+    image, finding = each.image, each.finding
     if image.stale_lock:
         yield finding(findings.STALE_LOCK, image.stale_lock)
     if image.map_state is images.MapState.INVALID:
         yield finding(findings.MAP_INVALID)
-    for key, value in configuration.unexplained(image, _volume(image, known)):
+    for key, value in configuration.unexplained(image, each.own_volume):
         yield finding(findings.OVERRIDE, f'{key} = {value}')
     if image.migrating:
         yield finding(findings.RBD_MIGRATION)
@@ -267,59 +271,42 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     no_map = image.map_state is not images.MapState.VALID
     if no_map and image.objects >= MANY_OBJECTS:
         yield finding(findings.SLOW_DELETION, f'{image.objects} objects')
-    yield from _of_own_snapshots(image, _is_foreign(image, known), finding)
-    needed = any(each.children for each in image.snapshots)
-    owner = names.of_image(image.name).owner
-    if owner is names.Owner.DELETED_SOURCE and not needed:
+    for snapshot in image.snapshots:
+        if snapshot.map_state is images.MapState.INVALID:
+            yield finding(findings.SNAPSHOT_MAP_INVALID, '', snapshot.name)
+        owner = names.of_snapshot(snapshot.name).owner
+        is_needed = snapshot.children or each.is_foreign
+        if owner is names.Owner.CLONE and not is_needed:
+            yield finding(findings.CLONE_SNAPSHOT, '', snapshot.name)
+    needed = any(snapshot.children for snapshot in image.snapshots)
+    if each.name.owner is names.Owner.DELETED_SOURCE and not needed:
         yield finding(findings.DELETED_SOURCE, sizes.format_size(image.size))
 
 
-def _is_foreign(image: images.Image, known: records.Records | None) -> bool:
-    """Return whether the mark of an image names another cloud."""
-    if known is None:
-        return False
-    return image.owner not in ('', known.cloud_id, ownership.RELEASED)
-
-
-def _of_own_snapshots(
-    image: images.Image,
-    is_foreign: bool,
-    finding: Callable[..., findings.Finding],
-) -> _Found:
-    for each in image.snapshots:
-        if each.map_state is images.MapState.INVALID:
-            yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
-        is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
-        if is_clones and not each.children and not is_foreign:
-            yield finding(findings.CLONE_SNAPSHOT, '', each.name)
-
-
 def _of_record(
-    image: images.Image, known: records.Records, now: datetime.datetime
+    each: _Subject, known: records.Records, now: datetime.datetime
 ) -> _Found:
     """Yield the contradictions between an image and the records."""
-    name = names.of_image(image.name)
-    volume = known.volumes.get(name.ident)
-    if _is_foreign(image, known):
-        yield _finding(image, '', '', findings.FOREIGN_MARK, image.owner)
+    image, ident = each.image, each.name.ident
+    if each.is_foreign:
+        yield findings.Finding(
+            *(findings.FOREIGN_MARK, image.pool, image.name, image.owner),
+            ident=image.ident,
+        )
     else:
-        yield from orphan(image, known)
-        yield from orphan_snapshots(image, known, volume)
-    status = known.incomplete.get(name.ident)
+        yield from _orphans(each, known)
+    status = known.incomplete.get(ident)
     # An import into several stores has ended in those with a location.
-    if image.pool in known.located.get(name.ident, ()):
+    if image.pool in known.located.get(ident, ()):
         status = None
     if status and image.modified and now - image.modified > _ABANDONED:
-        yield _finding(
-            image,
-            '',
-            '',
+        yield each.finding(
             findings.INTERRUPTED_UPLOAD,
             f'the Glance image is {status}, the last write was at '
             f'{image.modified:%Y-%m-%d %H:%M} UTC',
         )
-    if volume and name.owner is names.Owner.VOLUME:
-        yield from _of_volume(image, volume, known)
+    if each.own_volume:
+        yield from _of_volume(each, each.own_volume, known)
 
 
 #: What an image or a snapshot without a record of its owner is.
@@ -333,48 +320,30 @@ ORPHANS = {
 }
 
 
-def orphan(image: images.Image, known: records.Records) -> _Found:
-    """Yield the finding of an image without a record of its owner."""
-    name = names.of_image(image.name)
-    if name.owner is names.Owner.BACKUP_IMAGE:
+def _orphans(each: _Subject, known: records.Records) -> _Found:
+    """Yield an image, and its snapshots, without a record of their owners."""
+    image, owner = each.image, each.name.owner
+    if owner is names.Owner.BACKUP_IMAGE:
         is_recorded = image.name.rpartition('.')[2] in known.backups or any(
-            names.of_snapshot(each.name).ident in known.backups
-            for each in image.snapshots
+            names.of_snapshot(snapshot.name).ident in known.backups
+            for snapshot in image.snapshots
         )
     else:
-        is_recorded = known.has(name)
-    if name.owner in ORPHANS and not is_recorded:
-        size = sizes.format_size(image.size)
-        yield _finding(image, '', '', ORPHANS[name.owner], size)
-
-
-def orphan_snapshots(
-    image: images.Image,
-    known: records.Records,
-    volume: records.Volume | None,
-) -> _Found:
-    """Yield the snapshots of an image without a record.
-
-    :param volume: the volume of the image, if it is known
-    """
-    for each in image.snapshots:
-        name = names.of_snapshot(each.name)
+        is_recorded = known.has(each.name)
+    if owner in ORPHANS and not is_recorded:
+        yield each.finding(ORPHANS[owner], sizes.format_size(image.size))
+    for snapshot in image.snapshots:
+        name = names.of_snapshot(snapshot.name)
         kind = ORPHANS.get(name.owner)
-        if kind and each.namespace == 'user' and not known.has(name):
-            yield _finding(
-                image,
-                volume.ident if volume else '',
-                volume.project if volume else '',
-                kind,
-                f'{len(each.children)} clones',
-                each.name,
-            )
+        if kind and snapshot.namespace == 'user' and not known.has(name):
+            clones = f'{len(snapshot.children)} clones'
+            yield each.finding(kind, clones, snapshot.name, each.volume)
 
 
 def _of_volume(
-    image: images.Image, volume: records.Volume, known: records.Records
+    each: _Subject, volume: records.Volume, known: records.Records
 ) -> _Found:
-    finding = functools.partial(_finding, image, volume.ident, volume.project)
+    image, finding = each.image, each.finding
     pool = known.backends.get(volume.pool)
     if pool not in (None, image.pool) and not volume.migrating:
         yield finding(findings.SECOND_IMAGE, f'the volume is in {pool}')
@@ -386,10 +355,10 @@ def _of_volume(
         yield finding(findings.MULTIATTACH, features.joined(clashing))
     # The remedy deletes the snapshot in the volume's own pool, which must be
     # this one.
-    is_ours = pool == image.pool and not _is_foreign(image, known)
+    is_ours = pool == image.pool and not each.is_foreign
     if is_ours and configuration.is_settled(volume):
         # Names follow snapshot_name_template.
-        existing = ' '.join(each.name for each in image.snapshots)
+        existing = ' '.join(snapshot.name for snapshot in image.snapshots)
         for ident in known.available.get(volume.ident, ()):
             if ident not in existing:
                 yield finding(

@@ -148,11 +148,6 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(1, len(self.path.read_text().splitlines()))
         self.assertIn('0 items', self.err.getvalue())
 
-    def test_existing_file_is_not_overwritten(self) -> None:
-        self.path.touch()
-        self.assertEqual(3, self.plan())
-        self.assertIn('exists', self.err.getvalue())
-
     def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
         """By another clean plan; a person may have edited it since."""
 
@@ -164,6 +159,10 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(3, self.plan())
         self.assertIn('exists', self.err.getvalue())
         self.assertEqual('of a person', self.path.read_text())
+        # A file that exists is refused before the scan.
+        self.examined.reset_mock()
+        self.assertEqual(3, self.plan())
+        self.examined.assert_not_called()
 
     def test_plan_is_applied_with_its_own_limits(self) -> None:
         self.plan('--delay', '5', '--older-than', '7')
