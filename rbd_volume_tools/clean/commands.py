@@ -80,13 +80,14 @@ def _sources(
     :param options: those of the plan
     :raises ValueError: if a database is that of another cloud, or may be
     """
-    for config_file, what, idents, rows_of in (
-        (options['cinder_config'], 'volume', known.volumes, stored.volumes),
+    for service, name, what, idents, rows_of in (
+        ('cinder', 'cinder.conf', 'volume', known.volumes, stored.volumes),
         (
-            *(options['glance_config'], 'image', known.images),
+            *('glance', 'glance-api.conf', 'image in Glance', known.images),
             lambda ident: [stored.image(ident)],
         ),
     ):
+        config_file = options[f'{service}_config']
         if not config_file:
             continue
         if not idents:
@@ -95,11 +96,11 @@ def _sources(
                 f'{config_file} can be recognized as its own. Create one, or '
                 'leave out the file.'
             )
-        rows = rows_of(min(idents))
-        if all(row is None or row.is_deleted for row in rows):
+        ident = min(idents)
+        if all(row is None or row.is_deleted for row in rows_of(ident)):
             raise ValueError(
-                f'The database of {config_file} does not have {what} '
-                f'{min(idents)} of this cloud. Give the file of this cloud.'
+                f'The database of {config_file} does not have {what} {ident} '
+                f'of this cloud. Give the {name} of this cloud.'
             )
     return evidence.Sources(
         *(cluster, known, records.CloudNow(cloud), stored),

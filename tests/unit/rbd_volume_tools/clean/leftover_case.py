@@ -53,6 +53,8 @@ class Orphan:
         self.group = ''
         self.is_mirrored = self.is_migrating = False
         self.lockers: Any = []
+        self.watchers: list[Any] = []
+        self.children: list[str] = []
         self.moved: list[tuple[str, int]] = []
         self.snapshots: list[str] = []
         self.namespaces: dict[str, int] = {}
@@ -70,7 +72,7 @@ class Orphan:
             owner=self.mark,
             migrating=self.is_migrating,
             snapshots=tuple(
-                facts.snapshot(each, taken=self.created)
+                facts.snapshot(each, *self.children, taken=self.created)
                 for each in self.snapshots
             ),
             details=images.Details(
@@ -97,7 +99,7 @@ class Orphan:
         return 1
 
     def watchers_list(self) -> list[Any]:
-        return []
+        return self.watchers
 
     def list_lockers(self) -> Any:
         return self.lockers

@@ -327,7 +327,10 @@ class ObstacleTest(leftover_case.LeftoverTestCase):
         ('unseen', 'changed'),
         ('gone', 'changed'),
         # Its host may have lost the network, and its server still runs.
-        ('locked', 'lock-owner-gone'),
+        ('stale', 'lock-owner-gone'),
+        ('opened', 'in-use'),
+        ('by hand', 'locked'),
+        ('cloned', 'children'),
     )
     @ddt.unpack
     def test_snapshot_stays_while_another_operation_needs_it(
@@ -352,9 +355,19 @@ class ObstacleTest(leftover_case.LeftoverTestCase):
             self.image.is_migrating = True
         elif what == 'gone':
             self.image.snapshots = []
+        elif what == 'opened':
+            watcher = {'addr': 'address', 'id': 7, 'cookie': 9}
+            self.image.watchers = [watcher]
+        elif what == 'cloned':
+            self.image.children = ['volumes/clone']
         else:
             self.lock()
+        if what == 'by hand':
+            self.image.lockers['tag'] = what
         self.assertEqual(code, self.result(*_SNAPSHOT))
-        if what in ('group', 'mirrored', 'prepared'):
-            self.image.snapshots = []
+        if code in (
+            *('in-group', 'mirrored', 'migrating'),
+            *('in-use', 'locked', 'children'),
+        ):
+            self.image.snapshots = ['one'] if what == 'cloned' else []
             self.assertEqual(code, self.result())
