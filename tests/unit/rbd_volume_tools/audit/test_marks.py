@@ -49,37 +49,43 @@ class MarksTest(commands.CommandTestCase):
             **values,
         )
 
-    def unmarked(self, image: Any) -> list[Any]:
-        return list(marks.unmarked(facts.pool(image), self.known, self.stored))
-
-    def test_volume_of_the_stock_driver_is_not_marked(self) -> None:
-        """The driver would leave the mark when it unmanages the volume."""
-        self.assertEqual(1, len(self.unmarked(facts.image())))
-        self.known = dataclasses.replace(self.known, marking=frozenset())
-        self.assertEqual([], self.unmarked(facts.image()))
-
+    # The owner in the mark of an image, its name, other records, and whether
+    # it gets a mark.
     @ddt.data(
-        ('', 1), (ownership.RELEASED, 1), (_OURS, 0), ('another cloud', 0)
+        ('', _NAME, {}, True),
+        (ownership.RELEASED, _NAME, {}, True),
+        (_OURS, _NAME, {}, False),
+        ('another cloud', _NAME, {}, False),
+        # The stock driver would leave the mark when it unmanages the volume.
+        ('', _NAME, {'marking': frozenset()}, False),
+        ('', _NAME, {'backends': {facts.CINDER_POOL: 'other'}}, False),
+        # Nobody knows it, or anybody may have created the record.
+        ('', f'volume-{facts.OTHER}', {}, False),
+        ('', f'{_NAME}.deleted', {}, False),
+        ('', facts.OTHER, {}, False),
+        ('', facts.OTHER, {'row': 'other'}, False),
+        ('', facts.OTHER, {'row': 'fsid'}, True),
+        ('', f'{facts.OTHER}_disk', {}, False),
+        (
+            *('', f'{facts.OTHER}_disk'),
+            *({'servers': frozenset({facts.OTHER})}, True),
+        ),
     )
     @ddt.unpack
-    def test_only_images_without_a_mark_get_one(
-        self, owner: str, number: int
+    def test_image_that_gets_a_mark(
+        self, owner: str, name: str, values: dict[str, Any], is_marked: bool
     ) -> None:
-        self.assertEqual(number, len(self.unmarked(facts.image(owner=owner))))
-
-    @ddt.data((None, 0), ('other', 0), ('fsid', 1))
-    @ddt.unpack
-    def test_image_that_a_tenant_gave_a_foreign_id_is_not_marked(
-        self, cluster: str | None, number: int
-    ) -> None:
-        """Anybody can create an image record with the ID of another cloud."""
-        self.known = self.records(images=frozenset({facts.OTHER}))
-        if cluster:
+        values = dict(values)
+        if cluster := values.pop('row', ''):
             url = f'rbd://{cluster}/volumes/{facts.OTHER}/snap'
+            values['images'] = frozenset({facts.OTHER})
             self.stored.image.return_value = databases.Row(
                 False, locations=(url,)
             )
-        self.assertEqual(number, len(self.unmarked(facts.image(facts.OTHER))))
+        known = dataclasses.replace(self.known, **values)
+        pool = facts.pool(facts.image(name, owner=owner))
+        unmarked = list(marks.unmarked(pool, known, self.stored))
+        self.assertEqual(is_marked, bool(unmarked))
 
     @ddt.data(
         (None, False),
