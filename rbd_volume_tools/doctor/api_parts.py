@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import datetime
 from typing import Any
 
@@ -37,7 +38,36 @@ Finding = findings.Finding
 Severity = findings.Severity
 
 
-def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
+@dataclasses.dataclass(frozen=True)
+class VolumeType:
+    """A volume type.
+
+    :ivar specs: its extra specs
+    """
+
+    ident: str
+    name: str
+    specs: Mapping[str, str]
+    is_encrypted: bool = False
+
+
+def volume_types(cinder: Any) -> list[VolumeType]:
+    """Return the volume types, as an administrator sees them."""
+    found = []
+    for each in answers.volume_types(cinder):
+        answer = _get(cinder, f'/types/{each["id"]}/encryption')
+        found.append(
+            VolumeType(
+                *(each['id'], each['name'], each.get('extra_specs') or {}),
+                bool(answer.get('encryption_id')),
+            )
+        )
+    return found
+
+
+def check(
+    cinder: Any, types: Sequence[VolumeType], nodes: Sequence[str] = ()
+) -> Iterator[Finding]:
     """Check Cinder's running services, as an administrator.
 
     :param cinder: the block storage API of openstacksdk
@@ -61,11 +91,13 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
         )
     yield _check_migrations(cinder)
     yield _check_retypes(cinder)
-    yield from _check_limits(cinder, pools)
-    yield from _check_compression(cinder)
+    yield from _check_limits(cinder, types, pools)
+    yield from _check_compression(types)
 
 
-def _check_limits(cinder: Any, pools: Any) -> Iterator[Finding]:
+def _check_limits(
+    cinder: Any, types: Sequence[VolumeType], pools: Any
+) -> Iterator[Finding]:
     """Check that no volume type has limits of two kinds.
 
     Those of keys are set by the type, or by tenants where they may.
@@ -76,12 +108,11 @@ def _check_limits(cinder: Any, pools: Any) -> Iterator[Finding]:
         for key in pool['capabilities'].get('rbd_tenant_options') or ()
     }
     limited, permitted = {}, {}
-    for each in answers.volume_types(cinder):
-        specs = each.get('extra_specs') or {}
-        if not _LIMIT_KEYS.isdisjoint(specs):
-            limited[each['id']] = each['name']
-        elif settable := _settable(specs, default):
-            permitted[each['id']] = each['name'], settable
+    for kind in types:
+        if not _LIMIT_KEYS.isdisjoint(kind.specs):
+            limited[kind.ident] = kind.name
+        elif settable := _settable(kind.specs, default):
+            permitted[kind.ident] = kind.name, settable
     if not limited and not permitted:
         return
     for specs in _get(cinder, '/qos-specs')['qos_specs']:
@@ -134,32 +165,17 @@ def _two_limits(volume_type: str, specs: Any) -> Finding:
     )
 
 
-def _check_compression(cinder: Any) -> Iterator[Finding]:
+def _check_compression(types: Iterable[VolumeType]) -> Iterator[Finding]:
     """Check that no type requests the compression of encrypted data."""
-    for each in answers.volume_types(cinder):
-        specs = each.get('extra_specs') or {}
-        if keys.COMPRESSION_HINT in specs and _is_encrypted(cinder, each):
+    for each in types:
+        if each.is_encrypted and keys.COMPRESSION_HINT in each.specs:
             yield findings.warning(
-                f'volume type {each["name"]}',
+                f'volume type {each.name}',
                 f'{keys.COMPRESSION_HINT} has no use: its volumes are '
                 'encrypted',
                 'Remove the key. Encrypted data cannot be compressed, and the '
                 'attempt takes processor time of the storage.',
             )
-
-
-def encrypted_types(cinder: Any) -> list[str]:
-    """Return the names of the encrypted volume types."""
-    return [
-        each['name']
-        for each in answers.volume_types(cinder)
-        if _is_encrypted(cinder, each)
-    ]
-
-
-def _is_encrypted(cinder: Any, volume_type: dict[str, Any]) -> bool:
-    answer = _get(cinder, f'/types/{volume_type["id"]}/encryption')
-    return bool(answer.get('encryption_id'))
 
 
 def _check_retypes(cinder: Any) -> Finding:
@@ -236,12 +252,12 @@ def _check_extension(cinder: Any, url: str) -> Finding:
     )
 
 
-def data_pools(cinder: Any) -> dict[str, set[str]]:
+def data_pools(types: Iterable[VolumeType]) -> dict[str, set[str]]:
     """Return the data pools of volume types, by the names of back ends."""
     by_backend: dict[str, set[str]] = {}
-    for each in answers.volume_types(cinder):
-        specs = each.get('extra_specs') or {}
-        pool, backend = specs.get(keys.DATA_POOL), specs.get(_BACKEND_NAME)
+    for each in types:
+        pool = each.specs.get(keys.DATA_POOL)
+        backend = each.specs.get(_BACKEND_NAME)
         if pool and backend:
             by_backend.setdefault(backend, set()).add(pool)
     return by_backend

@@ -98,9 +98,10 @@ def check(host: Host) -> Iterator[Finding]:
 def _check_cloud(host: Host, cloud: Callable[[], Any]) -> Iterator[Finding]:
     try:
         cinder = cloud().block_storage
-        host.data_pools = api_parts.data_pools(cinder)
-        host.encrypted = api_parts.encrypted_types(cinder)
-        yield from api_parts.check(cinder, host.nodes)
+        types = api_parts.volume_types(cinder)
+        host.data_pools = api_parts.data_pools(types)
+        host.encrypted = [each.name for each in types if each.is_encrypted]
+        yield from api_parts.check(cinder, types, host.nodes)
         if host.glance is not None:
             yield from other_parts.check_locations(host.glance, cloud().image)
         yield from compute_hosts.check(cloud().compute, cinder)

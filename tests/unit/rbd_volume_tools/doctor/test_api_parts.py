@@ -56,6 +56,9 @@ class ApiPartsTest(base.TestCase):
             ],
         )
 
+        for name in specs:
+            self.answer(f'/types/{name}/encryption')
+
     def specs(self, consumer: str, *types: str, name: str = 'a') -> None:
         """Have QoS specs that are associated with volume types."""
         one = {'id': name, 'name': name, 'consumer': consumer}
@@ -68,7 +71,11 @@ class ApiPartsTest(base.TestCase):
         )
 
     def checked(self, *nodes: str) -> list[findings.Finding]:
-        return list(api_parts.check(self.cinder, nodes))
+        return list(
+            api_parts.check(
+                self.cinder, api_parts.volume_types(self.cinder), nodes
+            )
+        )
 
     def problems(self, *nodes: str) -> list[tuple[str, _S]]:
         return hosts.problems(self.checked(*nodes))
@@ -195,22 +202,21 @@ class ApiPartsTest(base.TestCase):
         )
         self.answer('/types/1/encryption', encryption_id='e')
         self.answer('/types/2/encryption')
-        self.assertEqual(
-            [('volume type luks', _S.WARNING)],
-            self.problems(),
-        )
         self.answer('/types/3/encryption', encryption_id='f')
+        self.assertEqual([('volume type luks', _S.WARNING)], self.problems())
+        types = api_parts.volume_types(self.cinder)
         self.assertEqual(
-            ['luks', 'other'], api_parts.encrypted_types(self.cinder)
+            ['luks', 'other'], [x.name for x in types if x.is_encrypted]
         )
 
     def test_data_pools(self) -> None:
-        specs: tuple[dict[str, str] | None, ...] = (
-            {'rbd:data_pool': 'x', 'volume_backend_name': 'a'},
-            {'rbd:data_pool': 'y', 'volume_backend_name': 'a'},
-            {'rbd:data_pool': 'z'},
-            None,
-        )
-        types = [{'extra_specs': each} for each in specs]
-        self.answer(_TYPES, volume_types=types)
-        self.assertEqual({'a': {'x', 'y'}}, api_parts.data_pools(self.cinder))
+        types = [
+            api_parts.VolumeType('1', 'name', specs)
+            for specs in (
+                {'rbd:data_pool': 'x', 'volume_backend_name': 'a'},
+                {'rbd:data_pool': 'y', 'volume_backend_name': 'a'},
+                {'rbd:data_pool': 'z'},
+                {},
+            )
+        ]
+        self.assertEqual({'a': {'x', 'y'}}, api_parts.data_pools(types))

@@ -71,9 +71,8 @@ class RunTest(base.TestCase):
             '[DEFAULT]\nenabled_backends = fast:rbd_objmap\n[fast]',
         )
         self.host = run.Host(glance=conf, root=pathlib.Path(self.folder))
-        self.patch(api_parts, 'data_pools', lambda cinder: {})
-        self.patch(api_parts, 'encrypted_types', lambda cinder: [])
-        self.patch(api_parts, 'check', lambda cinder, nodes: [])
+        self.patch(api_parts, 'volume_types', lambda cinder: [])
+        self.patch(api_parts, 'check', lambda cinder, types, nodes: [])
         self.patch(compute_hosts, 'check', lambda compute, cinder: [])
         cloud = types.SimpleNamespace(
             block_storage=None,
