@@ -9,6 +9,7 @@ import rados
 import rbd
 
 from rbd_volume_options import definitions
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
@@ -121,7 +122,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         self.assertIs(decisions.REPLACED, error.reason)
         rbd.RBD().remove(ioctx, name)
         self.assertRaises(
-            rbd.ImageNotFound, change.apply, client, ioctx, frozenset()
+            reading.NotRead, change.apply, client, ioctx, frozenset()
         )
         self.assertFalse(self.has_map('former'))
         rbd.RBD().rename(ioctx, 'former', name)
