@@ -30,6 +30,9 @@ agree. No data is read or written.
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+import functools
+from typing import Any
+from typing import NamedTuple
 
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
@@ -98,6 +101,13 @@ def _entry(name: str) -> str:
     return f'conf_{rbd.QOS_KEY_MAP[name]["ceph_key"]}'
 
 
+class _Change(NamedTuple):
+    """A volume as it will be, and the new configuration of its image."""
+
+    target: requested_configuration.Target
+    wanted: dict[str, Any]
+
+
 class Reconfigurations:
     """Changes the configuration of images."""
 
@@ -128,25 +138,25 @@ class Reconfigurations:
         # The holder of the lock compares again before it returns. Tenants can
         # send any number of requests, which must not wait in threads for it.
         wait = _WAIT if new_type or new_size else 0
+        find = functools.partial(
+            self._change_of, volume.id, new_type, new_size, is_restored
+        )
         try:
-            settings = self._driver.settings
-            target = self._target(
-                volume, new_type, new_size, is_current, is_restored
-            )
+            change = find(volume if is_current else None)
             for _ in range(_ATTEMPTS):
-                if not target or target.difference(settings) is None:
+                if change is None:
                     return
                 with (
                     locks.shared(
-                        self._driver, target.volume, _WAIT
+                        self._driver, change.target.volume, _WAIT
                     ) as current,
                     # Two requests may change it at the same time.
                     locks.configuring(self._driver, current, wait),
                 ):
-                    self._change(volume, new_type, new_size, is_restored)
-                target = self._target(
-                    volume, new_type, new_size, is_restored=is_restored
-                )
+                    change = find()
+                    if change is not None:
+                        self._apply(change)
+                change = find()
         except locks.VolumeLocked as error:
             LOG.info('The configuration of an image is kept: %s', error)
         except Exception:
@@ -187,17 +197,21 @@ class Reconfigurations:
                 volume.id,
             )
 
-    def _target(
+    def _change_of(
         self,
-        volume: protocols.Volume,
-        new_type: protocols.VolumeType | None = None,
-        new_size: int = 0,
-        is_current: bool = False,
-        is_restored: bool = False,
-    ) -> requested_configuration.Target | None:
-        """Return the volume as it will be; None if its image is not usable."""
-        if not is_current:
-            volume = record.stored_volume(volume.id)
+        volume_id: str,
+        new_type: protocols.VolumeType | None,
+        new_size: int,
+        is_restored: bool,
+        current: protocols.Volume | None = None,
+    ) -> _Change | None:
+        """Return what is to be changed; None for nothing.
+
+        :param current: the volume as in the database; None to read it
+        """
+        volume = current
+        if volume is None:
+            volume = record.stored_volume(volume_id)
         is_kept = volume.status in _KEPT and new_type is None
         if is_kept and not (
             is_restored and volume.status in requester.RESTORING
@@ -206,24 +220,14 @@ class Reconfigurations:
         if volume.status == _EXTENDING and not new_size:
             # The driver has set the limits of a size that is not saved yet.
             return None
-        return requested_configuration.Target(volume, new_type, new_size)
+        target = requested_configuration.Target(volume, new_type, new_size)
+        wanted = target.difference(self._driver.settings)
+        return None if wanted is None else _Change(target, wanted)
 
-    def _change(
-        self,
-        requested: protocols.Volume,
-        new_type: protocols.VolumeType | None,
-        new_size: int,
-        is_restored: bool,
-    ) -> None:
-        target = self._target(
-            requested, new_type, new_size, is_restored=is_restored
-        )
-        wanted = target.difference(self._driver.settings) if target else None
-        if target is None or wanted is None:
-            # It was changed during the wait for the lock.
-            return
+    def _apply(self, change: _Change) -> None:
+        target, wanted = change
         volume = target.volume
-        if new_type is None:
+        if target.new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
         former = image_record.families_set(image_record.items(volume))
         record.configuring(
