@@ -108,20 +108,6 @@ class ReplaceTest(RecordTestCase):
         db.volume_update(self.admin, self.volume.id, {'_name_id': fake.UUID1})
         self.assertIsNone(self._read())
 
-    def test_update_changes_the_named_fields(self) -> None:
-        record.replace(
-            self.volume, image_record.Record(_STRIPED.with_origins(_ORIGINS))
-        )
-        self.assertTrue(record.update(self.volume.id, backend='h@b'))
-        self.assertEqual(
-            image_record.Record(_STRIPED.with_origins(_ORIGINS), 'h@b'),
-            self._read(),
-        )
-
-    def test_update_without_a_record_writes_none(self) -> None:
-        self.assertFalse(record.update(self.volume.id, backend='h@b'))
-        self.assertIsNone(self._read())
-
     def test_no_update_is_lost(self) -> None:
         record.replace(self.volume, image_record.Record(_PLAIN))
         read, others = record.stored, [_STRIPED]
@@ -140,19 +126,9 @@ class ReplaceTest(RecordTestCase):
             image_record.Record(_STRIPED, backend='h@b'), self._read()
         )
 
-    def test_tenants_metadata_stays_as_written(self) -> None:
-        record.replace(self.volume, image_record.Record(_STRIPED))
-        self.volume.refresh()
-        self.assertEqual({'rbd:object_size': '1M'}, self.volume.metadata)
-
     def _statements(self, read: Callable[[str], Any]) -> list[str]:
         """Return the statements of a read of the volume."""
         return self.statements(lambda: read(self.volume.id))
-
-    def test_row_is_read_without_the_metadata_of_the_tenant(self) -> None:
-        record.replace(self.volume, image_record.Record(_STRIPED))
-        (statement,) = self._statements(record.stored)
-        self.assertNotIn(' volume_metadata', statement)
 
     def test_metadata_of_the_tenant_does_not_multiply_other_rows(self) -> None:
         record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
@@ -239,35 +215,24 @@ class ReasonTest(RecordTestCase):
 class StatementsTest(RecordTestCase):
     """Each write is one transaction that reads the items once."""
 
-    def _count(self, act: Callable[[], Any]) -> list[str]:
-        return [text.split()[0] for text in self.statements(act)]
-
-    def test_image_without_items_is_recorded_with_two_statements(self) -> None:
-        new = image_record.Record(_PLAIN)
-        self.assertEqual(
-            ['UPDATE', 'SELECT'],
-            self._count(lambda: record.replace(self.volume, new)),
-        )
-
-    def test_items_need_one_statement_more(self) -> None:
+    def test_items_are_written_with_the_row_if_they_change(self) -> None:
         new = image_record.Record(_PLAIN)
         accepted = {'rbd:iops_limit': '500', 'rbd:cache_mode': 'none'}
         limits = {'rbd:iops_limit': 500}
-        self.assertEqual(
-            ['UPDATE', 'SELECT', 'UPDATE'],
-            self._count(
-                lambda: record.replace(self.volume, new, accepted, limits)
+        for words, act in (
+            ('UPDATE SELECT', lambda: record.replace(self.volume, new)),
+            (
+                'UPDATE SELECT UPDATE',
+                lambda: record.replace(self.volume, new, accepted, limits),
             ),
-        )
+            ('SELECT SELECT INSERT', self._write),
+            ('SELECT SELECT', self._write),
+        ):
+            sent = [text.split()[0] for text in self.statements(act)]
+            self.assertEqual(words.split(), sent)
 
-    def test_unchanged_items_are_not_written(self) -> None:
-        for words in (['SELECT', 'SELECT', 'INSERT'], ['SELECT', 'SELECT']):
-            self.assertEqual(
-                words,
-                self._count(
-                    lambda: record.write(self.volume.id, {'rbd:marked': '1'})
-                ),
-            )
+    def _write(self) -> None:
+        record.write(self.volume.id, {'rbd:marked': '1'})
 
 
 class RowsTest(RecordTestCase):
@@ -300,15 +265,6 @@ class RowsTest(RecordTestCase):
             image_record.configuration_in(items),
         )
 
-    def test_volume_with_a_layout_only_has_no_row(self) -> None:
-        record.replace(
-            self.volume,
-            image_record.Record(_STRIPED),
-            accepted={'rbd:object_size': '1M'},
-            configuration={},
-        )
-        self.assertEqual({}, self.rows())
-
     def test_column_of_another_driver_is_kept(self) -> None:
         theirs = 'whatever'
         db.volume_update(
@@ -328,23 +284,6 @@ class RowsTest(RecordTestCase):
         record.write(self.volume.id, {'rbd:bps_limit': '8'})
         self.assertEqual({}, self.rows())
         self.assertEqual('7', self.recorded()['rbd:iops_limit'])
-
-    def test_writers_do_not_lose_items(self) -> None:
-        record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
-        record.write(self.volume.id, {'rbd:iops_limit': '500'})
-        record.limited(self.volume.id, {'rbd_qos_bps_limit': 9})
-        record.write(self.volume.id, {'rbd:sector_size': '4096'})
-        self.assertEqual(
-            {
-                'rbd:accepted_cache_mode': 'none',
-                'rbd:iops_limit': '500',
-                'rbd:qos_bps_limit': '9',
-                'rbd:sector_size': '4096',
-            },
-            self.recorded(),
-        )
-        # The disk stays when another driver gets the column.
-        self.assertEqual({'rbd:sector_size': '4096'}, self.rows())
 
     def test_limits_of_qos_specs_are_recorded_as_ceph_reads_them(
         self,
@@ -377,54 +316,26 @@ class AcceptedTest(RecordTestCase):
 
     _MODE: ClassVar[dict[str, str]] = {'rbd:cache_mode': 'writeback'}
 
-    def test_accepted_mode_is_recognized_with_and_without_its_record(
-        self,
-    ) -> None:
+    def _accepts(self, value: str, volume: Any = None) -> bool:
+        volume = volume or self.volume
+        return record.is_accepted(volume, 'rbd:cache_mode', value)
+
+    def test_mode_is_accepted_until_its_key_or_image_is_replaced(self) -> None:
         record.accepted(self.volume.id, {**self._MODE, 'a': 'b'})
-        self.assertTrue(
-            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
-        )
-        self.assertFalse(
-            record.is_accepted(self.volume, 'rbd:cache_mode', 'none')
-        )
-        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
-        self.assertTrue(
-            record.is_accepted(volume, 'rbd:cache_mode', 'writeback')
-        )
-
-    def test_other_keys_leave_the_accepted_mode(self) -> None:
-        record.accepted(self.volume.id, self._MODE)
+        read = objects.Volume.get_by_id(self.admin, self.volume.id)
+        for volume in (self.volume, read):
+            self.assertTrue(self._accepts('writeback', volume))
+            self.assertFalse(self._accepts('none', volume))
         record.accepted(self.volume.id, {'a': 'b'})
-        self.assertTrue(
-            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
-        )
-
-    def test_made_volume_is_accepted_with_its_metadata(self) -> None:
-        record.replace(
-            self.volume, image_record.Record(_PLAIN), accepted=self._MODE
-        )
-        self.assertTrue(
-            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
-        )
-
-    def test_acceptance_ends_with_the_key(self) -> None:
-        record.accepted(self.volume.id, self._MODE)
-        record.accepted(self.volume.id, {}, ['rbd:cache_mode', 'a'])
-        self.assertEqual(
-            {}, image_record.values_accepted(record.items_of(self.volume.id))
-        )
-
-    def test_image_that_is_made_ends_earlier_acceptances(self) -> None:
-        record.accepted(self.volume.id, self._MODE)
         record.replace(self.volume, image_record.Record(_PLAIN))
-        self.assertEqual(
-            self._MODE,
-            image_record.values_accepted(record.items_of(self.volume.id)),
-        )
-        record.replace(self.volume, image_record.Record(_PLAIN), accepted={})
-        self.assertEqual(
-            {}, image_record.values_accepted(record.items_of(self.volume.id))
-        )
+        self.assertTrue(self._accepts('writeback'))
+        record.accepted(self.volume.id, {}, ['rbd:cache_mode', 'a'])
+        self.assertFalse(self._accepts('writeback'))
+        new = image_record.Record(_PLAIN)
+        record.replace(self.volume, new, accepted=self._MODE)
+        self.assertTrue(self._accepts('writeback'))
+        record.replace(self.volume, new, accepted={})
+        self.assertFalse(self._accepts('writeback'))
 
     def test_failure_to_record_is_only_logged(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)

@@ -22,17 +22,6 @@ class ChildrenTest(base.TestCase):
         self.addCleanup(interval.stop)
         self.percents: list[int] = []
 
-    def test_progress_of_the_program_is_reported(self) -> None:
-        children.run(
-            _python(
-                'import sys, time; '
-                'print("\\rCopy: 7% complete\\rCopy: 42% complete", end=""); '
-                'sys.stdout.flush(); time.sleep(0.5)'
-            ),
-            self.percents.append,
-        )
-        self.assertEqual(42, self.percents[-1])
-
     def test_failure_has_the_status_and_the_last_line(self) -> None:
         error = self.assertRaises(
             children.ChildFailed,

@@ -36,13 +36,6 @@ class MarkerTest(base.DriverTestCase):
             self.assertLessEqual(len(value), 255)
         self.assertEqual(written, marker.of_volume(volume.id))
 
-    def test_shorter_marker_replaces_a_longer_one(self) -> None:
-        volume = self.made_volume()
-        marker.write(volume.id, _LONGEST)
-        short = dataclasses.replace(_LONGEST, host='', left='', pool='')
-        written = marker.write(volume.id, short)
-        self.assertEqual(written, marker.of_volume(volume.id))
-
     def test_request_that_has_ended_leaves_the_marker_of_a_later_one(
         self,
     ) -> None:
@@ -87,9 +80,3 @@ class MarkerTest(base.DriverTestCase):
         marker.write(volume.id, left)
         self.driver.host = 'here@ceph'
         self.assertEqual([volume.id], marker.marked_volumes(self.driver))
-
-    def test_invalid_marker_is_ignored(self) -> None:
-        for text in ('', '[]', '{}', json.dumps({'type_id': 'a'})):
-            self.assertIsNone(
-                marker.read({image_record.RECORD_CONVERSION: text})
-            )
