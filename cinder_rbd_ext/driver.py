@@ -45,7 +45,6 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
-from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
@@ -308,8 +307,7 @@ class RBDExtDriver(rbd.RBDDriver):
             with self._attaching.holding(self, volume) as held:
                 current = restore.connected(self, held, connector)
                 if current is not None:
-                    volume_use.check_not_migrated(self, current)
-                    commit.void(current)
+                    volume_use.take(self, current)
                     volume_use.check_not_copied(current)
                 items = connection.items(self, volume, connector, current)
                 if current is not None:

@@ -8,9 +8,6 @@ request. The service can have been paused so long that recovery, or an
 administrator, has given the volume back meanwhile. It may be attached then.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from cinder import exception
 from cinder.objects import fields
 from oslo_log import log as logging
@@ -24,18 +21,17 @@ _STATUSES = ('status', 'migration_status')
 _ENDED = '_rbd_request_ended'
 
 
-def guard(volume: protocols.Volume, expected: Mapping[str, Any]) -> None:
-    """Have the manager write its next status only if the row is as expected.
+def guard(volume: protocols.Volume) -> None:
+    """Have the manager write its next status only if the row has that of now.
 
     Other changes of the object are saved as usual.
 
     :param volume: the manager's object
-    :param expected: values of columns
     :raises VolumeBackendAPIException: if the request has ended
     """
     check(volume)
     release(volume)
-    stock = volume.save
+    stock, expected = volume.save, {'status': volume.status}
 
     def save() -> None:
         changed = volume.cinder_obj_get_changes()

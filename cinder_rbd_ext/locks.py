@@ -20,21 +20,19 @@ longer than that     image. Before it returns, a shared holder takes the lock
                      again, and raises :class:`LockLost` if the volume has
                      changed; :func:`until_held` repeats it then. Before each
                      step that cannot be undone, an exclusive one calls
-                     :meth:`Exclusive.check`.
+                     :meth:`Held.check`.
 removes the image    The lock ends with the image's header. It is not created
                      again: the request to lock fails if there is none.
 loses its            Its lock cannot be renewed, and ends as above.
 connection
 ===================  =======================================================
 
-Nothing is locked if a volume has no image: before it is created, and after its
-removal has begun. An operation that needs the image then fails because of
-that. Two creations, or two removals, of one image are kept apart by the status
-of the volume, which Cinder's API changes only once, and by librbd, which
-creates a name once and completes a removal that was begun.
-
-Locks of images of other pools, such as those of Glance images, are not taken:
-the Ceph user may have no right to write there.
+Nothing is locked if a volume has no image. An operation that needs the image
+then fails because of that. Two creations, or two removals, of one image are
+kept apart by the status of the volume, which Cinder's API changes only once,
+and by librbd, which creates a name once and completes a removal that was
+begun. Locks of images of other pools, such as those of Glance images, are not
+taken: the Ceph user may have no right to write there.
 
 The lock is re-entrant in the same thread or greenlet, but an operation that
 holds it shared cannot take it exclusively. Threads that a holder starts do not
@@ -51,7 +49,6 @@ import os
 import time
 import types
 from typing import Any
-from typing import NamedTuple
 from typing import TypeVar
 
 from cinder import exception
@@ -79,9 +76,8 @@ DURATION = advisory_locks.DURATION
 # The shortest and the longest time in seconds between two attempts.
 _PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
-# The names of the locks. An image has the first two.
+# The names of the locks of images, and of names.
 _IMAGE = 'cinder_rbd_ext'
-_CONFIGURATION = f'{_IMAGE}.configuration'
 _NAME = f'{_IMAGE}.name.'
 
 # What an OSD accepts as the name of an attribute, without `lock.`. The end of
@@ -105,6 +101,12 @@ _MISSING = (errno.ENOENT, errno.ECANCELED)
 _Result = TypeVar('_Result')
 _Kind = advisory_locks.Kind
 _SHARED, _EXCLUSIVE = _Kind.SHARED, _Kind.EXCLUSIVE
+
+# The locks that the current thread or greenlet holds, by pool, object and
+# name.
+_mine: contextvars.ContextVar[
+    Mapping[tuple[str, str, str], advisory_locks.Lock]
+] = contextvars.ContextVar('_mine', default=types.MappingProxyType({}))
 
 
 class VolumeLocked(exception.VolumeIsBusy):
@@ -138,52 +140,7 @@ class LockLost(exception.VolumeBackendAPIException):
     )
 
 
-class _Place(NamedTuple):
-    """What is locked: an object of a pool, and the name of the lock."""
-
-    pool: str
-    key: str
-    lock: str
-
-    @classmethod
-    def of_image(
-        cls, ioctx: bindings.Ioctx, image_id: str, lock: str = _IMAGE
-    ) -> '_Place':
-        """Return the place of a lock of an image."""
-        header = advisory_locks.HEADER + image_id
-        return cls(ioctx.get_pool_name(), header, lock)
-
-
-class _Deadline:
-    """The time that is left to take a lock."""
-
-    def __init__(self, volume_id: str, wait: float) -> None:
-        self.volume_id = volume_id
-        self._until = time.monotonic() + wait
-        self._next = _PAUSE
-
-    def pause(self) -> None:
-        """Wait for a while.
-
-        :raises VolumeLocked: if no time is left
-        """
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise VolumeLocked(volume_id=self.volume_id)
-        time.sleep(min(left, self._next))
-        self._next = min(2 * self._next, _LONGEST_PAUSE)
-
-
-# The locks that the current thread or greenlet holds.
-_mine: contextvars.ContextVar[
-    Mapping[_Place, tuple[advisory_locks.Lock, _Kind]]
-] = contextvars.ContextVar('_mine', default=types.MappingProxyType({}))
-
-# The exclusive locks for which this process waits. Shared ones wait for them.
-_waiting: set[tuple[_Place, advisory_locks.Lock]] = set()
-
-
-class Exclusive:
+class Held:
     """The locks that an operation holds on the images of a volume.
 
     :ivar volume: the volume, as read under the lock
@@ -191,11 +148,14 @@ class Exclusive:
     :ivar is_lost: whether a lock had ended before it was released
     """
 
-    def __init__(self, driver: protocols.Driver, deadline: _Deadline) -> None:
+    def __init__(
+        self, driver: protocols.Driver, volume_id: str, until: float
+    ) -> None:
         self.volume: Any = None
         self.image_id = ''
         self.is_lost = False
-        self._driver, self._deadline = driver, deadline
+        self._driver = driver
+        self._volume_id, self._until = volume_id, until
         self._locks: list[advisory_locks.Lock] = []
         #: What ends with the locks.
         self.stack = contextlib.ExitStack()
@@ -203,7 +163,7 @@ class Exclusive:
     def check(self) -> None:
         """Raise ``LockLost`` if a lock has ended since it was taken."""
         if not all(lock.is_held() for lock in self._locks):
-            raise LockLost(volume_id=self._deadline.volume_id)
+            raise LockLost(volume_id=self._volume_id)
 
     def add(self, image_id: str, pool: str | None = None) -> None:
         """Lock another image of the volume as well, such as a new copy.
@@ -212,27 +172,45 @@ class Exclusive:
         :raises VolumeLocked: if another operation has it locked
         :raises LockLost: if it does not exist
         """
-        ioctx = self.stack.enter_context(_opened(self._driver, pool))
-        if not self.take(ioctx, _Place.of_image(ioctx, image_id), _EXCLUSIVE):
-            raise LockLost(volume_id=self._deadline.volume_id)
+        client = self.stack.enter_context(rbd.RADOSClient(self._driver, pool))
+        header = advisory_locks.HEADER + image_id
+        if not self.take(client.ioctx, header, _IMAGE, _EXCLUSIVE):
+            raise LockLost(volume_id=self._volume_id)
 
-    def take(self, ioctx: bindings.Ioctx, place: _Place, kind: _Kind) -> bool:
-        """Take a lock; return False if the image does not exist."""
-        held = _mine.get().get(place)
-        if held is None:
+    def take(
+        self, ioctx: bindings.Ioctx, key: str, name: str, kind: _Kind
+    ) -> bool:
+        """Take a lock on an object; return False if there is no such image."""
+        place = ioctx.get_pool_name(), key, name
+        lock = _mine.get().get(place)
+        if lock is None:
             lock = advisory_locks.Lock(
-                self._driver.rados, ioctx, place.key, place.lock, kind
+                self._driver.rados, ioctx, key, name, kind
             )
             self.stack.callback(self._release, lock)
-            if not _is_taken(lock, place, kind, self._deadline):
+            if not self._is_taken(lock):
                 return False
-            token = _mine.set({**_mine.get(), place: (lock, kind)})
+            token = _mine.set({**_mine.get(), place: lock})
             self.stack.callback(_mine.reset, token)
-        else:
-            lock, own_kind = held
-            if kind is _EXCLUSIVE and own_kind is _SHARED:
-                raise RuntimeError(f'{place} is locked shared')
+        elif kind is _EXCLUSIVE and lock.kind is _SHARED:
+            raise RuntimeError(f'{place} is locked shared')
         self._locks.append(lock)
+        return True
+
+    def _is_taken(self, lock: advisory_locks.Lock) -> bool:
+        pause = _PAUSE
+        while number := lock.take():
+            if number in _MISSING:
+                return False
+            if number != errno.EBUSY:
+                raise LockUnavailable(volume_id=self._volume_id) from OSError(
+                    number, os.strerror(number)
+                )
+            left = self._until - time.monotonic()
+            if left <= 0:
+                raise VolumeLocked(volume_id=self._volume_id)
+            time.sleep(min(left, pause))
+            pause = min(2 * pause, _LONGEST_PAUSE)
         return True
 
     def _release(self, lock: advisory_locks.Lock) -> None:
@@ -303,7 +281,7 @@ def shared_by_id(
 @contextlib.contextmanager
 def exclusive(
     driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
-) -> Iterator[Exclusive]:
+) -> Iterator[Held]:
     """Hold the lock of a volume alone; ``wait`` is in seconds.
 
     :raises VolumeLocked: if it could not be taken
@@ -322,46 +300,38 @@ def image(
 
     Nothing is locked if there is none with the name.
     """
-    held = Exclusive(driver, _Deadline(image_name, wait))
-    with _opened(driver) as ioctx, held.stack:
-        image_id = _id_of(ioctx, image_name)
-        if image_id:
-            held.take(ioctx, _Place.of_image(ioctx, image_id), _SHARED)
-        yield
-
-
-@contextlib.contextmanager
-def configuring(
-    driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
-) -> Iterator[None]:
-    """Change the configuration of an image alone, while others use its data.
-
-    :param volume: as read under the shared lock
-    """
-    held = Exclusive(driver, _Deadline(volume.id, wait))
-    with _opened(driver) as ioctx, held.stack:
-        image_id = _id_of(ioctx, volume.name)
-        if image_id:
-            place = _Place.of_image(ioctx, image_id, _CONFIGURATION)
-            held.take(ioctx, place, _EXCLUSIVE)
+    held = Held(driver, image_name, time.monotonic() + wait)
+    with rbd.RADOSClient(driver) as client, held.stack:
+        if image_id := _id_of(client.ioctx, image_name):
+            header = advisory_locks.HEADER + image_id
+            held.take(client.ioctx, header, _IMAGE, _SHARED)
         yield
 
 
 @contextlib.contextmanager
 def name(
-    driver: protocols.Driver, image_name: str, wait: float = WAIT
+    driver: protocols.Driver, text: str, wait: float = WAIT
 ) -> Iterator[None]:
     """Give an image a name, or remove the one that has it, alone.
 
     No image may have the name at some time in between. It keeps a name from
     getting another image while the removal of the former one is completed.
     """
-    held = Exclusive(driver, _Deadline(image_name, wait))
-    with _opened(driver) as ioctx, held.stack:
-        lock = _NAME + image_name[-_LONGEST_NAME:]
-        place = _Place(ioctx.get_pool_name(), _DIRECTORY, lock)
-        held.take(ioctx, place, _EXCLUSIVE)
+    held = Held(driver, text, time.monotonic() + wait)
+    with rbd.RADOSClient(driver) as client, held.stack:
+        lock = _NAME + text[-_LONGEST_NAME:]
+        held.take(client.ioctx, _DIRECTORY, lock, _EXCLUSIVE)
         yield
+
+
+def configuring(
+    driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
+) -> contextlib.AbstractContextManager[None]:
+    """Change the configuration of an image alone, while others use its data.
+
+    :param volume: as read under the shared lock
+    """
+    return name(driver, f'{volume.name}.configuration', wait)
 
 
 @contextlib.contextmanager
@@ -371,15 +341,16 @@ def _of_volume(
     image_name: str,
     kind: _Kind,
     wait: float,
-) -> Iterator[Exclusive]:
-    deadline = _Deadline(volume_id, wait)
-    with _opened(driver) as ioctx:
+) -> Iterator[Held]:
+    until = time.monotonic() + wait
+    with rbd.RADOSClient(driver) as client:
+        ioctx = client.ioctx
         image_id = _id_of(ioctx, image_name)
         for _attempt in range(_ATTEMPTS):
-            held = Exclusive(driver, deadline)
+            held = Held(driver, volume_id, until)
             with held.stack:
                 is_there = bool(image_id) and held.take(
-                    ioctx, _Place.of_image(ioctx, image_id), kind
+                    ioctx, advisory_locks.HEADER + image_id, _IMAGE, kind
                 )
                 held.volume = record.stored_volume(volume_id)
                 current_id = _id_of(ioctx, held.volume.name)
@@ -400,45 +371,8 @@ def _id_of(ioctx: bindings.Ioctx, image_name: str) -> str:
     return releases.off_main_thread(ownership.id_of)(ioctx, image_name) or ''
 
 
-@contextlib.contextmanager
-def _opened(
-    driver: protocols.Driver, pool: str | None = None
-) -> Iterator[bindings.Ioctx]:
-    with rbd.RADOSClient(driver, pool) as client:
-        yield client.ioctx
-
-
-def _is_taken(
-    lock: advisory_locks.Lock, place: _Place, kind: _Kind, deadline: _Deadline
-) -> bool:
-    """Take a lock; return False if the image does not exist."""
-    waiting = place, lock
-    try:
-        while True:
-            if kind is _EXCLUSIVE or not _is_waited_for(place):
-                number = lock.take()
-                if not number:
-                    return True
-                if number in _MISSING:
-                    return False
-                if number != errno.EBUSY:
-                    raise LockUnavailable(
-                        volume_id=deadline.volume_id
-                    ) from OSError(number, os.strerror(number))
-            if kind is _EXCLUSIVE:
-                _waiting.add(waiting)
-            deadline.pause()
-    finally:
-        _waiting.discard(waiting)
-
-
-def _is_waited_for(place: _Place) -> bool:
-    """Return whether an operation of this process waits to be alone."""
-    return any(waiting == place for waiting, _lock in _waiting.copy())
-
-
 def _check_unchanged(
-    driver: protocols.Driver, held: Exclusive, wait: float
+    driver: protocols.Driver, held: Held, wait: float
 ) -> None:
     """Check a volume after an operation whose lock has ended before it.
 

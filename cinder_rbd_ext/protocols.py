@@ -128,13 +128,6 @@ class Client(Protocol):
     ioctx: bindings.Ioctx
 
 
-class Lock(Protocol):
-    """The exclusive lock of a volume (:mod:`cinder_rbd_ext.locks`)."""
-
-    def check(self) -> None: ...
-    def add(self, image_id: str, pool: str | None = None) -> None: ...
-
-
 @runtime_checkable
 class Driver(Protocol):
     """The driver of a back end, which provides connections and settings."""

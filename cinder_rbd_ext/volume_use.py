@@ -7,7 +7,6 @@ removed, but not those that were accepted just before, and none about its
 snapshots. Those wait for the lock (:mod:`cinder_rbd_ext.locks`).
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import functools
@@ -57,8 +56,8 @@ def using(
     :returns: the volume as in the database, with the context of the given one
     :raises VolumeLocked: if not in time, or if the volume was migrated
     """
-    lock = functools.partial(locks.shared, driver, volume)
-    with _using(driver, lock, wait) as current:
+    with locks.shared(driver, volume, wait) as current:
+        take(driver, current)
         yield current
 
 
@@ -70,9 +69,9 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
     :raises VolumeBackendAPIException: if it no longer has the status of the
         request
     """
-    wait = functools.partial(locks.exclusive, driver, volume)
-    with _using(driver, wait, LONG_WAIT) as lock:
+    with locks.exclusive(driver, volume, LONG_WAIT) as lock:
         current = lock.volume
+        take(driver, current)
         check_not_copied(current)
         if current.status != volume.status:
             raise late_request.ended(volume)
@@ -102,10 +101,10 @@ def using_snapshot(
 
     :param is_here: whether the volume must be on the back end of the driver
     """
-    lock = functools.partial(
-        locks.shared_by_id, driver, snapshot.volume_id, snapshot._context
-    )
-    with _using(driver, lock, wait, is_here) as current:
+    with locks.shared_by_id(
+        driver, snapshot.volume_id, snapshot._context, wait
+    ) as current:
+        take(driver, current, is_here)
         snapshot.volume = current
         # Cinder does not save a snapshot with another volume.
         snapshot.obj_reset_changes(['volume'])
@@ -156,20 +155,20 @@ def renamed(image_id: str) -> list[Any]:
     return [each for each in volumes if each.migration_status != 'deleting']
 
 
-@contextlib.contextmanager
-def _using(
-    driver: protocols.Driver,
-    lock: Callable[[float], contextlib.AbstractContextManager[Any]],
-    wait: float,
-    is_here: bool = True,
-) -> Iterator[Any]:
-    with lock(wait) as held:
-        is_alone = isinstance(held, locks.Exclusive)
-        current = held.volume if is_alone else held
-        if is_here:
-            check_not_migrated(driver, current)
-        commit.void(current)
-        yield held
+def take(
+    driver: protocols.Driver, volume: protocols.Volume, is_here: bool = True
+) -> None:
+    """Check, and begin, the use of a volume whose lock is held.
+
+    A request that copies it, and has lost its lock, ends with that.
+
+    :param volume: as in the database, read inside the lock
+    :param is_here: whether it must be on the back end of the driver
+    :raises VolumeLocked: if it was migrated
+    """
+    if is_here:
+        check_not_migrated(driver, volume)
+    commit.void(volume)
 
 
 def check_not_migrated(

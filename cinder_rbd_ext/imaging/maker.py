@@ -257,7 +257,7 @@ class Maker:
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
             sources.volume_source,
-            record.stored(source.id),
+            source,
             chunk_size=chunk_size,
         )
 

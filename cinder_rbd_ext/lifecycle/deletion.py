@@ -45,7 +45,6 @@ from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.i18n import _
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import migration
-from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import bindings
@@ -78,7 +77,7 @@ StockSnapshot = Callable[[protocols.Snapshot], None]
 def delete_volume(
     driver: protocols.Driver,
     volume: protocols.Volume,
-    settle: Callable[[str], None],
+    settle: Callable[[protocols.Volume], None],
     stock: StockVolume,
 ) -> None:
     """Delete a volume, or the former image of a migrated volume.
@@ -111,19 +110,19 @@ def delete_volume(
 def _delete_alone(
     driver: protocols.Driver,
     volume: protocols.Volume,
-    settle: Callable[[str], None],
+    settle: Callable[[protocols.Volume], None],
     stock: StockVolume,
 ) -> None:
     try:
         with locks.exclusive(driver, volume, volume_use.LONG_WAIT) as lock:
-            with _busy_after_timeout(driver, volume.name):
-                migration.finished(volume)
-                settle(volume.id)
             # Its status can have been reset while this waited.
             if volume.status == fields.VolumeStatus.DELETING and (
-                marker.status_of(volume.id) not in (None, volume.status)
+                lock.volume.status != volume.status
             ):
                 raise late_request.ended(volume)
+            with _busy_after_timeout(driver, volume.name):
+                migration.finished(volume)
+                settle(lock.volume)
             with migration.former(driver, volume) as is_needed:
                 if is_needed:
                     return

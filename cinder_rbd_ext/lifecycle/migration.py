@@ -160,7 +160,7 @@ class Migrations:
                 self._driver.configurations.release(volume, pool)
                 record.forget(volume.id)
             elif not pool:
-                record.moved(volume.id, back_end_of(host))
+                record.moved(volume.id, marker.back_end_of_host(host))
             record.remove_keys(volume, accepted, self._driver.backend_name)
         except Exception:
             LOG.exception('Could not complete migration of %s', volume.id)
@@ -210,32 +210,13 @@ class Migrations:
         :raises CopyFailed: if Cinder must not either
         """
         volume = running.volume
-        is_retyped = volume.status == marker.RETYPING
-        if is_retyped and (slow := self._replacements.slow_limit(volume.id)):
+        if volume.status == marker.RETYPING and (
+            slow := self._replacements.slow_limit(volume.id)
+        ):
             # Tenants request any number, and each holds a place.
             raise _refusal(volume, slow)
-
-        def columns(state: options.Values) -> Update:
-            """A back end with another driver ignores the record."""
-            text = None
-            if backend_settings.is_ours(host['capabilities']):
-                text = record.text_for(
-                    record.stored(volume.id),
-                    state,
-                    running.mark.image,
-                    backend=back_end_of(host),
-                )
-            return {
-                'host': host['host'],
-                'cluster_name': host.get('cluster_name'),
-                'provider_id': text,
-            }
-
         state = copied_state(volume, host, self._images.state_of(volume.name))
-        project = volume.project_id if is_retyped else ''
-        reason = self._replacements.replace(
-            running, pool, state, project, columns
-        )
+        reason = self._replacements.replace(running, pool, state, host)
         if reason in admission.FOR_ALL_COPIES:
             raise _refusal(volume, reason)
         return reason
@@ -436,7 +417,7 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
     except Exception as error:
         if (
             volume.status in (marker.RETYPING, marker.MAINTENANCE)
-            and marker.status_of(volume.id) != volume.status
+            and record.stored(volume.id).status != volume.status
         ):
             volume.conditional_update(
                 {'migration_status': 'error'},
@@ -531,11 +512,6 @@ def former(
                 'Image %s is kept, because another volume has it', deleted.name
             )
         yield is_needed
-
-
-def back_end_of(host: dict[str, Any]) -> str:
-    name: str = host.get('cluster_name') or host['host']
-    return name.partition('#')[0]
 
 
 def _forget(volume_id: str, deleted: protocols.Volume) -> None:

@@ -11,15 +11,13 @@ import sys
 from typing import Any
 from typing import TypeVar
 
-from cinder.volume.drivers import rbd
-
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.trash import entries
 from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
@@ -32,23 +30,6 @@ from rbd_volume_options import ownership
 _COPY_SHARE = 60
 
 _Result = TypeVar('_Result')
-
-
-def run(
-    driver: protocols.Driver, function: Callable[..., _Result], *pools: str
-) -> _Result:
-    """Run a function of contexts, which may block.
-
-    :param pools: pools of the contexts; by default, that of the back end
-    """
-    with contextlib.ExitStack() as stack:
-        clients = [
-            stack.enter_context(rbd.RADOSClient(driver, pool))
-            for pool in pools or (None,)
-        ]
-        call = functools.partial(function, *(each.ioctx for each in clients))
-        result: _Result = releases.off_main_thread(call)()
-        return result
 
 
 class Copy:
@@ -202,7 +183,9 @@ class Copy:
                     image_configuration.change(copy, target.configuration)
                 return str(copy.id())
 
-        return run(self._driver, check, self._source_pool, self.pool)
+        return entries.in_pool(
+            self._driver, check, self._source_pool, self.pool
+        )
 
     def _check_target(
         self, ioctx: bindings.Ioctx, copy: Any, target: options.Values
@@ -241,9 +224,11 @@ class Copy:
             ) as image:
                 return look(image)
 
-        return run(self._driver, read, self._source_pool)
+        return entries.in_pool(self._driver, read, self._source_pool)
 
 
 def image_id(driver: protocols.Driver, name: str, pool: str) -> str | None:
     """Return librbd's id of an image; None if it does not exist."""
-    return run(driver, lambda ioctx: ownership.id_of(ioctx, name), pool)
+    return entries.in_pool(
+        driver, lambda ioctx: ownership.id_of(ioctx, name), pool
+    )

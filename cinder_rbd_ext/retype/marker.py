@@ -10,6 +10,7 @@ what a killed service left. It exists only for that time.
 from collections.abc import Mapping
 import dataclasses
 import json
+from typing import Any
 
 from cinder import context
 from cinder import exception
@@ -179,17 +180,14 @@ def is_requested(volume: protocols.Volume, mark: Marker) -> bool:
     )
 
 
-def status_of(volume_id: str) -> str | None:
-    """Return the status of a volume; None if it was deleted."""
-    try:
-        return str(record.stored_volume(volume_id).status)
-    except exception.VolumeNotFound:
-        return None
-
-
 def back_end_of(driver: protocols.Driver) -> str:
     """Return the back end of a driver, as the record of a volume has it."""
     return str(driver.cluster_name or driver.host)
+
+
+def back_end_of_host(host: Mapping[str, Any]) -> str:
+    """Return a back end as Cinder's scheduler describes it."""
+    return str(host.get('cluster_name') or host['host']).partition('#')[0]
 
 
 def is_here(driver: protocols.Driver, volume: protocols.Volume) -> bool:
@@ -204,21 +202,6 @@ def place_of(driver: protocols.Driver) -> dict[str, str]:
     if driver.cluster_name:
         return {'cluster_name': driver.cluster_name}
     return {'host': driver.host}
-
-
-def has_service(back_end: str, **filters: bool) -> bool:
-    """Return whether Cinder has a volume service of a back end.
-
-    :param filters: which services count; by default, also those that are down
-    """
-    admin = context.get_admin_context()
-    whole_name = {'backend_match_level': 'backend'}
-    return any(
-        objects.ServiceList.get_all(
-            admin, {**filters, **whole_name, place: back_end}
-        )
-        for place in ('host', 'cluster_name')
-    )
 
 
 def marked_volumes(driver: protocols.Driver) -> list[str]:

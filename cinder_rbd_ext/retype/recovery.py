@@ -111,7 +111,7 @@ class Recovery:
     def _each(
         self,
         volume_ids: Iterable[str],
-        settle: Callable[[str, locks.Exclusive], bool],
+        settle: Callable[[str, locks.Held], bool],
     ) -> bool:
         """Settle volumes, each under its lock; return whether some are left.
 
@@ -163,7 +163,7 @@ class Recovery:
         age = timeutils.utcnow() - since
         return bool(age.total_seconds() >= LOST)
 
-    def _return(self, volume_id: str, held: locks.Exclusive) -> bool:
+    def _return(self, volume_id: str, held: locks.Held) -> bool:
         """Return a volume to its former status if its request was lost.
 
         :returns: whether that is certain
@@ -195,7 +195,7 @@ class Recovery:
             _end(volume)
         return True
 
-    def _recover(self, volume_id: str, held: locks.Exclusive) -> bool:
+    def _recover(self, volume_id: str, held: locks.Held) -> bool:
         """Settle the marker of a volume; return whether it is settled."""
         volume = held.volume
         mark = marker.read(volume.admin_metadata)
@@ -211,7 +211,7 @@ class Recovery:
             if self._replacements.is_alive(mark):
                 return False
             self._release(volume, mark)
-        self._replacements.settle(volume_id)
+        self._replacements.settle(volume)
         return True
 
     def _release(self, volume: protocols.Volume, mark: marker.Marker) -> None:

@@ -36,8 +36,8 @@ database, where the back end of that pool finds it
 (:meth:`Replacements.settle_deleted`).
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import errno
@@ -64,17 +64,13 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import relatives
-from rbd_volume_options import accepted_keys
+from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
-from rbd_volume_options import changes
-from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import rate_limits
-from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
 
@@ -105,7 +101,7 @@ class Request:
 
     volume: protocols.Volume
     mark: marker.Marker
-    held: locks.Exclusive
+    held: locks.Held
     is_done: bool = False
 
     def check(self) -> None:
@@ -183,7 +179,7 @@ class Replacements:
         :raises VolumeBackendAPIException: if the row has changed since
         """
         # A late request, or a service that was paused, saves no status.
-        late_request.guard(volume, {'status': volume.status})
+        late_request.guard(volume)
         mark = marker.Marker(
             *(str(uuid.uuid4()), self._driver.host or '', self.process),
             type_id=type_id,
@@ -198,9 +194,9 @@ class Replacements:
                     for name in ('name_id', 'host' if left else 'status')
                 ):
                     raise late_request.ended(volume)
-                earlier = marker.of_volume(volume.id)
+                earlier = marker.read(held.volume.admin_metadata)
                 if earlier and earlier.image != mark.image:
-                    self.settle(volume.id)
+                    self.settle(held.volume)
                 if is_announced:
                     mark = marker.write(volume.id, mark)
                 running = Request(volume, mark, held)
@@ -222,17 +218,14 @@ class Replacements:
         running: Request,
         pool: str,
         target: options.Values,
-        project: str,
-        columns_of: Callable[[options.Values], dict[str, Any]],
+        host: Mapping[str, Any] | None = None,
     ) -> str | None:
         """Copy the image of a volume, and make the copy its image.
 
         After a failure, the volume has its image, and the copy is removed.
 
         :param pool: the pool of the copy
-        :param project: as for :meth:`cinder_rbd_ext.admission.Copies.place`
-        :param columns_of: returns the other columns of the row that change, of
-            the state of the copy
+        :param host: the back end that the volume gets; None for the same
         :returns: why the image cannot be copied; None if it was replaced
         """
         volume, held = running.volume, running.held
@@ -244,6 +237,8 @@ class Replacements:
             pool=pool,
         )
         copy = copies.Copy(self._driver, volume.name, running.mark)
+        # An administrator's migration waits longer.
+        project = volume.project_id if volume.status == marker.RETYPING else ''
         with self.places.place(copy, target, project, held.check) as reason:
             if reason:
                 return reason
@@ -260,7 +255,7 @@ class Replacements:
                 held.add(image_id, pool)
                 name = running.mark.name
                 state = self._driver.images.state_of(name, pool=pool)
-                columns = columns_of(state)
+                columns = _columns(running, state, target, host)
                 running.check()
                 if not commit.commit(
                     self._driver, volume, running.mark, columns
@@ -295,30 +290,29 @@ class Replacements:
             f'these limits make it slow: {", ".join(slow)}. Remove them first'
         )
 
-    def settle(self, volume_id: str) -> None:
+    def settle(self, volume: protocols.Volume) -> None:
         """Remove what a request for a volume has left, and its marker.
 
-        The status of the volume is not changed. The caller holds the
-        exclusive lock of the volume.
+        The status of the volume is not changed.
 
+        :param volume: as read under its exclusive lock, which the caller holds
         :raises rbd.ImageBusy: if an image cannot be removed yet
         :raises VolumeBackendAPIException: if the volume's image is missing
         """
-        mark = marker.of_volume(volume_id)
+        mark = marker.read(volume.admin_metadata)
         if mark is None:
             return
-        if mark.has_begun and not self._remove_other(volume_id, mark):
+        if mark.has_begun and not self._remove_other(volume.id, mark):
             return
-        volume = record.stored_volume(volume_id)
+        volume = record.stored_volume(volume.id)
         if mark.has_begun and volume.status != 'deleting':
             is_new = volume.name_id == mark.image
             pool = mark.pool if is_new else mark.former_pool
             relatives.drop_unneeded_of(self._driver, volume.name, pool)
         if not mark.left and volume.status != 'deleting':
-            self._correct_keys(volume)
             # A retype that failed may have changed limits.
             self._driver.configurations.follow(volume)
-        marker.forget(volume_id, mark)
+        marker.forget(volume.id, mark)
 
     def settle_deleted(self) -> None:
         """Settle the migrations of volumes that were deleted elsewhere.
@@ -352,7 +346,7 @@ class Replacements:
                 and self.is_alive(mark)
             ):
                 raise locks.VolumeLocked(volume_id=volume_id)
-            self.settle(volume_id)
+            self.settle(held.volume)
 
     def give_up(self, volume_id: str, mark: marker.Marker) -> None:
         """Act as :meth:`settle` after a failure, which is not raised.
@@ -362,9 +356,10 @@ class Replacements:
         another service may have done this, and another request have begun.
         """
         try:
-            current = marker.of_volume(volume_id)
-            if current and current.image == mark.image:
-                self.settle(volume_id)
+            current = record.stored_volume(volume_id)
+            own = marker.read(current.admin_metadata)
+            if own and own.image == mark.image:
+                self.settle(current)
             elif commit.outcome(volume_id, mark) != mark.image:
                 # It can have been made after the other service had looked.
                 self._discard(volume_id, mark)
@@ -411,7 +406,7 @@ class Replacements:
                 entries.keep(driver, ioctx, mark.former_name, volume_id, delay)
 
         try:
-            copies.run(driver, keep, mark.former_pool)
+            entries.in_pool(driver, keep, mark.former_pool)
         except Exception as error:
             is_elsewhere = mark.left not in ('', marker.back_end_of(driver))
             if not is_elsewhere or not _is_refused(error):
@@ -435,7 +430,7 @@ class Replacements:
         """
         driver = self._driver
         try:
-            copies.run(
+            entries.in_pool(
                 driver,
                 lambda ioctx: entries.discard(
                     driver, ioctx, mark.name, volume_id
@@ -474,29 +469,32 @@ class Replacements:
             # The volume has its image in another pool.
             return True
 
-    def _correct_keys(self, volume: protocols.Volume) -> None:
-        """Remove keys that were written back during a retype.
 
-        A client that replaces all metadata may have read it before the driver
-        removed a key. A failure is logged and not raised.
-        """
-        try:
-            state = self._driver.images.state_of(volume.name)
-            accepted = accepted_keys.accepted_by_type(
-                request.metadata_of(volume),
-                request.specs_of(volume.volume_type),
-                self._driver.settings,
-                volume.size,
-            )
-            requested = options.parse(
-                accepted.kept, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-            )
-            difference = changes.disagreement(requested, state)
-            if difference:
-                accepted = accepted.without(difference)
-            record.remove_keys(volume, accepted, self._driver.backend_name)
-        except Exception:
-            LOG.exception('Could not check the keys of volume %s', volume.id)
+def _columns(
+    running: Request,
+    state: options.Values,
+    target: options.Values,
+    host: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the columns of the row that change with the image.
+
+    A back end with another driver ignores the record.
+    """
+    stored, image = record.stored(running.volume.id), running.mark.image
+    if host is None:
+        text = record.text_for(stored, state, image, target.origins)
+        return {'provider_id': text}
+    is_ours = backend_settings.is_ours(host['capabilities'])
+    back_end = marker.back_end_of_host(host)
+    return {
+        'host': host['host'],
+        'cluster_name': host.get('cluster_name'),
+        'provider_id': (
+            record.text_for(stored, state, image, backend=back_end)
+            if is_ours
+            else None
+        ),
+    }
 
 
 def _is_refused(error: Exception) -> bool:
@@ -508,7 +506,7 @@ def alone(
     driver: protocols.Driver,
     volume: protocols.Volume,
     wait: float = locks.WAIT,
-) -> Iterator[locks.Exclusive]:
+) -> Iterator[locks.Held]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
     A request that Cinder has accepted might not wait long enough. One that is

@@ -115,7 +115,7 @@ class Retypes:
             {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
         )
         refuse(volume, reason)
-        if marker.status_of(volume.id) != marker.RETYPING:
+        if record.stored(volume.id).status != marker.RETYPING:
             # Cinder must not migrate the volume either.
             raise late_request.ended(volume)
         if reason in admission.FOR_ALL_COPIES:
@@ -208,19 +208,8 @@ class Retypes:
         """Replace the image by a copy; return why it is unchanged, or None."""
         volume = running.volume
         pool = str(self._driver.configuration.rbd_pool)
-
-        def columns(state: options.Values) -> Update:
-            stored, image = record.stored(volume.id), running.mark.image
-            return {
-                'provider_id': record.text_for(
-                    stored, state, image, target.origins
-                )
-            }
-
         try:
-            return self._replacements.replace(
-                running, pool, target, volume.project_id, columns
-            )
+            return self._replacements.replace(running, pool, target)
         except commit.UnknownOutcome:
             raise
         except Exception as error:

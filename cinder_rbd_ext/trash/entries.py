@@ -11,6 +11,7 @@ the move is repeated, its name; an image that has its name is not purged.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -280,13 +281,18 @@ def remove(
 
 
 def in_pool(
-    driver: protocols.Driver,
-    function: Callable[[Any], _Result],
-    pool: str | None = None,
+    driver: protocols.Driver, function: Callable[..., _Result], *pools: str
 ) -> _Result:
-    """Run a function of the context of a pool, which may block."""
-    with rbd.RADOSClient(driver, pool) as client:
-        call = functools.partial(function, client.ioctx)
+    """Run a function of the contexts of pools, which may block.
+
+    :param pools: by default, that of the back end
+    """
+    with contextlib.ExitStack() as stack:
+        contexts = [
+            stack.enter_context(rbd.RADOSClient(driver, pool)).ioctx
+            for pool in pools or (None,)
+        ]
+        call = functools.partial(function, *contexts)
         result: _Result = releases.off_main_thread(call)()
         return result
 

@@ -79,13 +79,18 @@ class Locks:
 
     def run(self, client: object, key: str, method: str, data: bytes) -> int:
         """Run a method of the class on an object, and return its result."""
-        name, *rest = _fields(data, method == 'lock')
+        name, *rest = _fields(data, method)
         now = time.monotonic()
         lockers = [x for x in self.held.get((key, name), []) if x.until > now]
         self.held[key, name] = lockers
-        kind, cookie, duration, flags = rest if rest[1:] else (0, *rest, 0, 0)
+        *kinds, cookie, duration, flags = (
+            rest if method == 'lock' else (rest[-1], 0, 0)
+        )
+        kind = kinds[0] if kinds else 0
         own = [x for x in lockers if (x.client, x.cookie) == (client, cookie)]
         others = [x for x in lockers if x not in own]
+        if method == 'assert_locked':
+            return 0 if own else -errno.EBUSY
         if method == 'unlock' or flags == 2:
             if not own:
                 return -errno.ENOENT
@@ -100,15 +105,20 @@ class Locks:
         return 0
 
 
-def _fields(data: bytes, is_lock: bool) -> list[Any]:
-    """Decode the structure ``cls_lock_lock_op`` or ``cls_lock_unlock_op``."""
+def _fields(data: bytes, method: str) -> list[Any]:
+    """Decode the structure of an operation, such as ``cls_lock_lock_op``.
+
+    :returns: the name, the kind if it counts, the cookie, and for a new lock
+        the duration and the flags
+    """
     if data[:2] != b'\1\1' or int.from_bytes(data[2:6], 'little') != len(
         data[6:]
     ):
         raise ValueError(data)
     fields: list[Any] = []
     rest = data[6:]
-    for kind in 'sbsssddb' if is_lock else 'ss':
+    kinds = {'lock': 'sbsssddb', 'unlock': 'ss', 'assert_locked': 'sbss'}
+    for kind in kinds[method]:
         size = {'b': 1, 'd': 4}.get(kind)
         if size is None:
             size = int.from_bytes(rest[:4], 'little')
@@ -117,7 +127,9 @@ def _fields(data: bytes, is_lock: bool) -> list[Any]:
         fields.append(
             value.decode() if kind == 's' else int.from_bytes(value, 'little')
         )
-    if is_lock:
+    if method == 'assert_locked':
+        return [fields[0], fields[2]]
+    if method == 'lock':
         name, number, cookie, _tag, _text, duration, _nanoseconds, flags = (
             fields
         )

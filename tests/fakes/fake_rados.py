@@ -401,6 +401,16 @@ class Ioctx:
         status = self.pool.locks.run(self.client, name, method, data)
         return fake_operations.Completion(status)
 
+    def aio_execute(
+        self, name: str, group: str, method: str, data: bytes
+    ) -> fake_operations.Completion:
+        """Read the state of a lock."""
+        operation = fake_operations.WriteOp()
+        operation.execute(group, method, data)
+        if name.startswith('rbd_header.') and not self._has_header(name):
+            return fake_operations.Completion(-errno.ENOENT)
+        return self.operate_aio_write_op(operation, name)
+
     def _has_header(self, name: str) -> bool:
         images = *self.pool.images.values(), *self.pool.trash.values()
         return name in {f'rbd_header.{image.ident}' for image in images}

@@ -20,8 +20,9 @@ from cinder_rbd_ext.cluster import connections
 from tests.functional.cinder_rbd_ext import base
 
 _CONNECTOR = {'host': 'compute', 'ip': '192.0.2.1', 'initiator': 'iqn.a'}
-# A lock looks up the name before and after it is taken, and is released.
-_LOCK = 4
+# A lock looks up the name before and after it is taken; its state is read when
+# it is released.
+_LOCK = 5
 #: How many operations of OSDs our driver adds to those of the stock driver.
 _ADDED = {
     # One looks up the name, two read the configuration of the pool.

@@ -16,7 +16,6 @@ import uuid
 
 from cinder import exception
 from cinder import objects
-from cinder.db import api as db
 from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock
 import ddt
@@ -26,7 +25,6 @@ import rados
 import rbd
 
 from cinder_rbd_ext import admission
-from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
@@ -310,30 +308,6 @@ class CopyTest(RetypeTestCase):
         self.assertIsNone(
             recorded.refused(self.recorded(volume), 'change of layout')
         )
-
-    def test_keys_that_a_client_writes_back_are_removed(self) -> None:
-        """A client replaces all metadata that it read before the retype."""
-        own = {keys.OBJECT_SIZE: '4M', 'a': 'b'}
-        volume = self.filled_volume(metadata=own)
-        remove = record.remove_keys
-
-        def late(*args: Any) -> None:
-            remove(*args)
-            db.volume_metadata_update(self.admin, volume.id, own, True)
-
-        with mock.patch.object(record, 'remove_keys', late):
-            self.begin(volume)
-            type_id = self.make_type(
-                rbd_object_size='1M', rbd_tenant_options=''
-            )
-            new_type = objects.VolumeType.get_by_id(self.admin, type_id)
-            self.driver.retype(self.context, volume, new_type, {}, None)
-        metadata = db.volume_metadata_get(self.admin, volume.id)
-        self.assertEqual(own, dict(metadata))
-        self.update(volume, {'status': 'available', 'volume_type_id': type_id})
-        self.driver._recovery.recover_all()
-        metadata = db.volume_metadata_get(self.admin, volume.id)
-        self.assertEqual({'a': 'b'}, dict(metadata))
 
 
 @ddt.ddt

@@ -199,18 +199,36 @@ class DriverTestCase(test.TestCase):
         finally:
             self.update(volume, former)
 
-    @contextlib.contextmanager
     def locked(
         self,
         volume: Any,
         kind: advisory_locks.Kind = advisory_locks.Kind.EXCLUSIVE,
-        name: str = locks._IMAGE,
+        pool: str = 'volumes',
+    ) -> contextlib.AbstractContextManager[advisory_locks.Lock]:
+        """Have another service hold the lock of the image of a volume."""
+        key = (
+            advisory_locks.HEADER
+            + self.cluster.stored(volume.name, pool).ident
+        )
+        return self._lock_held(key, locks._IMAGE, kind, pool)
+
+    def name_locked(
+        self, name: str
+    ) -> contextlib.AbstractContextManager[advisory_locks.Lock]:
+        """Have another service hold the lock of a name."""
+        lock = locks._NAME + name
+        kind = advisory_locks.Kind.EXCLUSIVE
+        return self._lock_held(locks._DIRECTORY, lock, kind)
+
+    @contextlib.contextmanager
+    def _lock_held(
+        self,
+        key: str,
+        name: str,
+        kind: advisory_locks.Kind,
         pool: str = 'volumes',
     ) -> Iterator[advisory_locks.Lock]:
-        """Have another service hold a lock of the image of a volume."""
         with self.cluster.connected(pool) as ioctx:
-            image_id = self.cluster.stored(volume.name, pool).ident
-            key = advisory_locks.HEADER + image_id
             lock = advisory_locks.Lock(
                 self.cluster.rados, ioctx, key, name, kind
             )

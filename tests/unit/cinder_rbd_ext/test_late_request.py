@@ -28,28 +28,28 @@ class LateRequestTest(base.DriverTestCase):
         self.update(self.volume, {'status': 'available', 'size': 7})
 
     def test_status_is_saved_with_the_other_columns(self) -> None:
-        late_request.guard(self.volume, {'status': 'retyping'})
+        late_request.guard(self.volume)
         self._end()
         self.assertEqual(
             ('available', 7), (self._row().status, self._row().size)
         )
 
     def test_nothing_is_saved_if_the_status_has_changed(self) -> None:
-        late_request.guard(self.volume, {'status': 'retyping'})
+        late_request.guard(self.volume)
         self._changed()
         self._end()
         self.assertEqual(('in-use', 1), (self._row().status, self._row().size))
         self.assertEqual(set(), self.volume.obj_what_changed())
 
     def test_only_the_next_status_is_guarded(self) -> None:
-        late_request.guard(self.volume, {'status': 'retyping'})
+        late_request.guard(self.volume)
         self._end()
         self._changed()
         self.update(self.volume, {'status': 'error'})
         self.assertEqual('error', self._row().status)
 
     def test_other_columns_are_saved_in_any_case(self) -> None:
-        late_request.guard(self.volume, {'status': 'retyping'})
+        late_request.guard(self.volume)
         self._changed()
         self.update(self.volume, {'size': 7})
         self.assertEqual(('in-use', 7), (self._row().status, self._row().size))
@@ -63,6 +63,6 @@ class LateRequestTest(base.DriverTestCase):
         self.assertEqual('retyping', self._row().status)
         for call in (
             lambda: late_request.check(self.volume),
-            lambda: late_request.guard(self.volume, {}),
+            lambda: late_request.guard(self.volume),
         ):
             self.assertRaises(exception.VolumeBackendAPIException, call)

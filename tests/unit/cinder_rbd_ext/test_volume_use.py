@@ -3,6 +3,7 @@
 
 """Operations on the image of a volume, under its lock."""
 
+import time
 from typing import Any
 from unittest import mock
 
@@ -97,14 +98,12 @@ class UseTestCase(base.DriverTestCase):
 
     def impatient(self) -> None:
         """Make each operation wait for a tenth of a second at most."""
-        deadline = locks._Deadline
+        held = locks.Held
 
-        def short(volume_id: str, wait: float) -> Any:
-            return deadline(volume_id, min(wait, 0.1))
+        def short(driver: Any, volume_id: str, until: float) -> Any:
+            return held(driver, volume_id, min(until, time.monotonic() + 0.1))
 
-        patch = mock.patch.object(locks, '_Deadline', short)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self._patch(f'{locks.__name__}.Held', short)
 
 
 @ddt.ddt

@@ -367,7 +367,7 @@ class ReimageTest(base.DriverTestCase):
         self._patch(
             'cinder.image.image_utils.convert_image',
             lambda *args, **kwargs: held.append(
-                [kind for _lock, kind in locks._mine.get().values()]
+                [lock.kind for lock in locks._mine.get().values()]
             ),
         )
         self.driver.copy_image_to_volume(

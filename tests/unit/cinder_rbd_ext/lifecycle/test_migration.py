@@ -2,7 +2,6 @@
 
 """Migration of volumes by the driver."""
 
-import errno
 import functools
 import threading
 from typing import Any
@@ -14,13 +13,10 @@ from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
-import fixtures
-from oslo_utils import uuidutils
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
-from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
@@ -68,23 +64,50 @@ class MigrateTest(copying.CopyingTestCase):
         self.update(volume, {'migration_status': 'success'})
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
-    def test_to_a_stock_back_end(self) -> None:
-        """The record and keys are removed: the stock driver ignores them."""
-        volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
-        self.assertEqual((True, None), self._moved(volume))
-        self.assertEqual({'colour': 'blue'}, self._keys_left(volume))
-        self.assertEqual({'colour': 'blue'}, volume.metadata)
-        # Recovery removes the marker with the former image.
-        self.assertLessEqual(
-            self.recorded(volume).keys(), {*image_record.MARKER_RECORDS}
-        )
-        self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
+    def test_keys_and_record_that_remain(self) -> None:
+        """Without our driver there, nobody would look at them."""
+        mode = {keys.CACHE_MODE: 'writeback'}
+        newer = {**self._ours(), 'rbd_volume_features': 'of-the-future'}
+        for pool in ('volumes', 'volumes2'):
+            for report, metadata, left, is_recorded in (
+                ({}, {**base.ASKED, 'a': 'b'}, {'a': 'b'}, False),
+                # All but a mode that is not allowed there.
+                (self._ours(), {**base.ASKED, **mode}, base.ASKED, True),
+                # A newer release of ours applies its own rules.
+                (newer, base.ASKED, base.ASKED, True),
+            ):
+                with self.subTest(pool=pool, report=report):
+                    volume = self.made_volume(metadata)
+                    moved = self._moved(volume, pool, **report)
+                    self.assertEqual((True, None), moved)
+                    self.assertEqual(left, self._keys_left(volume))
+                    self.assertEqual(left, volume.metadata)
+                    layout = self.layout_of(volume.name, pool)
+                    self.assertEqual(base.MADE, layout)
+                    if is_recorded:
+                        self.assertEqual(
+                            'there@ceph2',
+                            self.recorded(volume)['rbd:recorded_by'],
+                        )
+                    else:
+                        # Recovery removes the marker with the former image.
+                        self.assertLessEqual(
+                            self.recorded(volume).keys(),
+                            {*image_record.MARKER_RECORDS},
+                        )
 
-    def test_to_a_stock_back_end_of_the_same_pool(self) -> None:
-        volume = self.made_volume(base.ASKED)
-        self.assertEqual((True, None), self._moved(volume, 'volumes'))
-        self.assertEqual({}, self._keys_left(volume))
-        self.assertEqual({}, self.recorded(volume))
+    @ddt.data(True, False)
+    def test_retype_moves_to_where_the_layout_can_be_requested(
+        self, is_possible: bool
+    ) -> None:
+        metadata = {**base.ASKED, keys.OBJECT_MAP: 'true'}
+        volume = self.made_volume(metadata, status='retyping')
+        allowed = base.ASKED if is_possible else [keys.OBJECT_SIZE]
+        moved = self._moved(volume, **self._ours(*allowed))
+        self.assertEqual((is_possible, None), moved)
+        self.assertEqual(
+            base.ASKED if is_possible else metadata, self._keys_left(volume)
+        )
 
     @ddt.data('volumes', 'volumes2')
     def test_image_loses_limits_that_nobody_knows_of(self, pool: str) -> None:
@@ -124,61 +147,11 @@ class MigrateTest(copying.CopyingTestCase):
         self.assertIn('Could not remove the keys', self.log.output)
         self.assertEqual(base.ASKED, self._keys_left(volume))
 
-    def test_by_an_operator(self) -> None:
-        """All keys are kept, except for a mode that is not allowed there."""
-        volume = self.made_volume({**base.ASKED, keys.CACHE_MODE: 'writeback'})
-        self.assertEqual((True, None), self._moved(volume, **self._ours()))
-        self.assertEqual(base.ASKED, self._keys_left(volume))
-        self.assertEqual(
-            'there@ceph2', self.recorded(volume)['rbd:recorded_by']
-        )
-
-    def test_same_pool(self) -> None:
-        volume = self.made_volume(base.ASKED)
-        moved = self._moved(volume, 'volumes', **self._ours())
-        self.assertEqual((True, None), moved)
-        self.assertEqual(
-            'there@ceph2', self.recorded(volume)['rbd:recorded_by']
-        )
-
     def test_same_pool_with_another_data_pool(self) -> None:
         volume = self.made_volume(base.ASKED)
         report = {**self._ours(), 'rbd_volume_data_pool': 'data'}
         moved = self._moved(volume, 'volumes', **report)
         self.assertEqual((False, None), moved)
-
-    def test_to_a_back_end_that_the_stock_driver_leaves_alone(self) -> None:
-        """A back end with a data pool reports another location."""
-        volume = self.made_volume(base.ASKED)
-        driver = self.make_driver(
-            rbd_pool='volumes2', rbd_volume_data_pool='data'
-        )
-        stats = driver.get_volume_stats(refresh=True)
-        self.assertIsNone(stats['location_info'])
-        host = {'host': 'there@ceph2#ceph2', 'capabilities': stats}
-        moved, _ = self.driver.migrate_volume(self.context, volume, host)
-        self.assertTrue(moved)
-        self.assertEqual('data', self.recorded(volume)[keys.DATA_POOL])
-
-    def test_retype_to_where_the_layout_can_not_be_requested(self) -> None:
-        volume = self.made_volume(base.ASKED, status='retyping')
-        moved = self._moved(volume, **self._ours(keys.OBJECT_SIZE))
-        self.assertEqual((False, None), moved)
-        self.assertEqual([volume.name], self.cluster.names())
-
-    def test_retype_to_where_it_can(self) -> None:
-        metadata = {**base.ASKED, keys.OBJECT_MAP: 'true'}
-        volume = self.made_volume(metadata, status='retyping')
-        moved = self._moved(volume, **self._ours(*base.ASKED))
-        self.assertEqual((True, None), moved)
-        self.assertEqual(base.ASKED, self._keys_left(volume))
-
-    def test_to_a_newer_release(self) -> None:
-        """A newer back end checks the volume by itself."""
-        volume = self.made_volume(base.ASKED)
-        report = {**self._ours(), 'rbd_volume_features': 'of-the-future'}
-        self.assertEqual((True, None), self._moved(volume, **report))
-        self.assertIn(keys.OBJECT_SIZE, self.recorded(volume))
 
     def _status_now(self, volume: Any, status: str) -> None:
         """Change the database after the volume was read for the request."""
@@ -283,7 +256,7 @@ class MigrateTest(copying.CopyingTestCase):
             (replacement, 'alone'),
             (self.driver._migrations, 'accepted'),
             (copies.Copy, 'make_verified'),
-            (locks.Exclusive, 'check'),
+            (locks.Held, 'check'),
         ):
             with mock.patch.object(
                 failing, name, autospec=True, side_effect=OSError
@@ -318,16 +291,7 @@ _STATE = options.image_values(
 )
 
 
-@ddt.ddt
 class CopiedStateTest(unit_base.TestCase):
-    #: Pool of the type, pool of the other back end, expected pool.
-    _POOLS = (
-        (None, None, None),
-        (None, 'theirs', 'theirs'),
-        ('ours', 'theirs', 'ours'),
-        ('ours', None, 'ours'),
-    )
-
     def _plan(
         self, of_type: str | None, of_host: str | None
     ) -> options.Values:
@@ -338,25 +302,17 @@ class CopiedStateTest(unit_base.TestCase):
         host = {'capabilities': {'rbd_volume_data_pool': of_host}}
         return migration.copied_state(volume, host, _STATE)
 
-    @ddt.data(*_POOLS)
-    @ddt.unpack
-    def test_data_pool_is_that_of_the_destination(
-        self, of_type: str | None, of_host: str | None, made: str | None
-    ) -> None:
-        self.assertEqual(
-            options.image_values(_STATE.layout, _STATE.image_features, made),
-            self._plan(of_type, of_host),
-        )
-
-    def test_stock_backend(self) -> None:
-        """The back end does not report a data pool."""
-        copy = migration.copied_state(
-            cinder_objects.volume(), {'capabilities': {}}, _STATE
-        )
-        self.assertIsNone(copy.data_pool)
-
-    def test_pool_that_is_none(self) -> None:
-        """The name comes through RPC and is used in a command line."""
+    def test_data_pool_is_that_of_the_destination(self) -> None:
+        for of_type, of_host, made in (
+            (None, None, None),
+            (None, 'theirs', 'theirs'),
+            ('ours', 'theirs', 'ours'),
+        ):
+            expected = options.image_values(
+                _STATE.layout, _STATE.image_features, made
+            )
+            self.assertEqual(expected, self._plan(of_type, of_host))
+        # The name comes through RPC and is used in a command line.
         self.assertRaises(errors.OptionError, self._plan, None, 'a b')
 
 
@@ -458,36 +414,11 @@ class CopyByCinderTest(base.DriverTestCase):
         db.volume_metadata_delete(self.admin, self.volume.id, key)
         begin()
 
-    def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
-        with self.driver.images.opened(self.volume.name) as image:
-            image.write(b'late', 0)
-        self.assertRaises(commit.CopyFailed, self._completed)
-
     def test_volume_whose_image_was_replaced_is_not_migrated(self) -> None:
         with stock_rbd.RADOSClient(self.driver) as client:
             self.librbd.RBD().remove(client.ioctx, self.volume.name)
             self.librbd.RBD().create(client.ioctx, self.volume.name, base.GIB)
         self.assertRaises(commit.CopyFailed, self._completed)
-
-    def test_volume_whose_end_would_be_lost_is_not_copied(self) -> None:
-        """Cinder copies as much as the size of the volume."""
-        begin = functools.partial(
-            self.driver.before_volume_copy,
-            *(self.admin, self.volume, self.target),
-        )
-        self.useFixture(
-            fixtures.MockPatchObject(
-                image_handles,
-                'has_data_beyond',
-                autospec=True,
-                side_effect=lambda image, size: size == self.volume.size,
-            )
-        )
-        error = self.assertRaises(commit.CopyFailed, begin)
-        self.assertIn('has data beyond its size', str(error))
-        # With another key, Cinder decrypts the data, which fit.
-        self.target.encryption_key_id = uuidutils.generate_uuid()
-        begin()
 
     def test_clients_cannot_connect_during_the_copy(self) -> None:
         for moving in ('migrating', 'completing'):
@@ -588,13 +519,5 @@ class CopyByCinderTest(base.DriverTestCase):
             locks.exclusive(self.driver, self.volume, 0),
         ):
             # By another service.
-            name = locks._NAME + self.volume.name
-            with self.cluster.connected() as ioctx:
-                lock = advisory_locks.Lock(
-                    self.cluster.rados,
-                    ioctx,
-                    locks._DIRECTORY,
-                    name,
-                    advisory_locks.Kind.EXCLUSIVE,
-                )
-                self.assertEqual(errno.EBUSY, lock.take())
+            name = self.name_locked(self.volume.name)
+            self.assertRaises(AssertionError, name.__enter__)

@@ -15,7 +15,6 @@ from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures
 
-from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.lifecycle import reconfiguration
 from rbd_volume_options import definitions
@@ -241,7 +240,7 @@ class ReconfigurationsTest(base.DriverTestCase):
     def test_image_that_another_service_changes_is_left_alone(self) -> None:
         """The lock applies to all services of a cluster."""
         self._set('compressible')
-        with self.locked(self.volume, name=locks._CONFIGURATION):
+        with self.name_locked(f'{self.volume.name}.configuration'):
             began = time.monotonic()
             self.driver.remove_export(self.context, self.volume)
             # A thread of the service does not wait for the lock.

@@ -91,7 +91,7 @@ class CopyingTestCase(base.DriverTestCase):
         driver = copy._driver
         report(50)
         with driver.images.opened(copy._source, read_only=True) as image:
-            copies.run(
+            entries.in_pool(
                 driver,
                 lambda ioctx: image.copy(
                     ioctx,

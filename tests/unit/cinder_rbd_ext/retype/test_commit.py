@@ -293,13 +293,6 @@ class CommitTest(copying.CopyingTestCase):
         self.assertEqual(before, self.images())
         self.assertEqual([], self.kept)
 
-    def test_former_image_stays_if_the_new_one_is_missing(self) -> None:
-        volume = self.requested()
-        self.assertTrue(self.run_request(volume))
-        del self.cluster.pools['volumes'].images[volume.name]
-        self.driver._recovery.recover_all()
-        self.assertEqual([self.former], self.images())
-
     @_BOTH
     def test_deletion_settles_first(self, is_migrated: bool) -> None:
         volume = self.requested(is_migrated)
@@ -312,6 +305,30 @@ class CommitTest(copying.CopyingTestCase):
         driver.delete_volume(self.row())
         self.assertEqual([], self.images())
         self.assertEqual([self.former], self.kept)
+
+    @_BOTH
+    def test_failover_leaves_a_request_to_the_failback(
+        self, is_migrated: bool
+    ) -> None:
+        """The images of another cluster say nothing about it."""
+        volume = self.requested(is_migrated)
+
+        def killed() -> None:
+            raise copying.Killed
+
+        with self._before_commit(killed):
+            self.assertRaises(copying.Killed, self.run_request, volume)
+        pools = self.cluster.pools['volumes'], self.cluster.pools['volumes2']
+        images = [pool.images for pool in pools]
+        for pool in pools:
+            pool.images = {}
+        self.assertTrue(self.another_service()._recovery.recover_all())
+        self.assertIsNotNone(marker.of_volume(volume.id))
+        self.assertEqual(self.former, self.row().name)
+        for pool, content in zip(pools, images, strict=True):
+            pool.images = content
+        self.another_service()._recovery.recover_all()
+        self.check_settled()
 
     def test_transfer_settles_first(self) -> None:
         volume = self.requested()

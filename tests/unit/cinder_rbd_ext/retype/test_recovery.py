@@ -173,13 +173,6 @@ class RecoveryTest(base.DriverTestCase):
         self._search(1)
         self.assertEqual('migrating', self.volume.migration_status)
 
-    def test_copy_that_began_after_the_service_is_no_lost_request(
-        self,
-    ) -> None:
-        self._copied_by_cinder()
-        self._search(-5)
-        self.assertEqual('migrating', self.volume.migration_status)
-
     def test_interrupted_copy_ends_when_nobody_uses_the_volume(self) -> None:
         self._copied_by_cinder()
         with self.driver.images.opened(self.volume.name):
@@ -215,19 +208,6 @@ class RecoveryTest(base.DriverTestCase):
         with mock.patch.object(recovery, 'LOST', -60.0):
             own.return_lost()
         self.volume.refresh()
-
-    def test_request_of_this_process_is_left_to_cinder(self) -> None:
-        """Its manager is about to save the end."""
-        self._interrupted()
-        mark = marker.of_volume(self.volume.id)
-        assert mark is not None  # noqa: S101
-        own = dataclasses.replace(
-            mark, process=self.driver._replacements.process
-        )
-        marker.write(self.volume.id, own)
-        self.assertTrue(self.driver._recovery.recover_all())
-        self.volume.refresh()
-        self.assertEqual('retyping', self.volume.status)
 
     def test_request_that_was_given_up_leaves_the_next_status_alone(
         self,

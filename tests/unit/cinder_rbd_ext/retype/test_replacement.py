@@ -7,7 +7,6 @@ from unittest import mock
 import uuid
 
 from cinder import exception
-from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import locks
@@ -16,7 +15,6 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.trash import entries
-from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext.retype import copying
 
@@ -40,15 +38,6 @@ class ReplacementsTest(copying.CopyingTestCase):
         )
         marker.write(self.volume.id, self.mark)
 
-    def test_keys_that_a_client_has_written_back_are_removed(self) -> None:
-        """It had read all metadata before the retype removed a key."""
-        written = {keys.OBJECT_SIZE: '1M', 'a': 'b'}
-        db.volume_metadata_update(self.admin, self.volume.id, written, False)
-        self.own.settle(self.volume.id)
-        metadata = db.volume_metadata_get(self.admin, self.volume.id)
-        self.assertEqual({'a': 'b'}, dict(metadata))
-        self.assertIsNone(marker.of_volume(self.volume.id))
-
     def test_nothing_is_removed_without_the_image_that_the_row_names(
         self,
     ) -> None:
@@ -69,7 +58,7 @@ class ReplacementsTest(copying.CopyingTestCase):
         with mock.patch.object(
             entries, 'discard', autospec=True, side_effect=refused
         ):
-            self.own.settle(self.volume.id)
+            self.own.settle(self.row())
         self.assertIsNone(marker.of_volume(self.volume.id))
         self.assertIn('Pool volumes2 cannot be used', self.log.output)
 
@@ -79,7 +68,7 @@ class ReplacementsTest(copying.CopyingTestCase):
             entries, 'discard', autospec=True, side_effect=busy
         ):
             self.assertRaises(
-                self.librbd.ImageBusy, self.own.settle, self.volume.id
+                self.librbd.ImageBusy, self.own.settle, self.row()
             )
         self.assertIsNotNone(marker.of_volume(self.volume.id))
 
@@ -92,7 +81,7 @@ class ReplacementsTest(copying.CopyingTestCase):
         with self.cluster.connected() as ioctx:
             self.librbd.RBD().create(ioctx, copied.name, 1 << 30)
         self.save_row(_name_id=copied.image)
-        self.own.settle(self.volume.id)
+        self.own.settle(self.row())
         self.assertEqual([], self.kept)
         self.assertIn(self.volume.name, self.images())
 

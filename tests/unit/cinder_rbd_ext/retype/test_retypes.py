@@ -9,14 +9,12 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
-from cinder import objects
 from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
 import ddt
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
@@ -46,35 +44,6 @@ class RetypeTest(base.DriverTestCase):
 
     def _mask(self, volume: Any) -> int:
         return int(self.cluster.stored(volume.name).mask)
-
-    def test_map_on_and_valid(self) -> None:
-        volume = self.made_volume(
-            volume_type=self.make_type(rbd_features='layering')
-        )
-        self.new_snapshot(volume)
-        self.assertTrue(self._retype(volume, rbd_object_map='true'))
-        stored = self.cluster.stored(volume.name)
-        self.assertEqual(feature_bits.LAYERING | _LOCK | _MAP, stored.mask)
-        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
-        self.assertIn('object-map', self.recorded(volume)[keys.FEATURES])
-
-    def test_map_off(self) -> None:
-        volume = self.made_volume()
-        self.assertTrue(self._retype(volume, rbd_object_map='false'))
-        self.assertEqual(0, self._mask(volume) & _MAP)
-        self.assertNotIn('object-map', self.recorded(volume)[keys.FEATURES])
-
-    def test_layout_of_an_attached_volume_needs_a_migration(self) -> None:
-        volume = self.made_volume()
-        self.update(volume, {'status': 'in-use'})
-        before = self._mask(volume)
-        moved = self._retype(
-            volume, rbd_object_size='1M', rbd_object_map='false'
-        )
-        self.assertFalse(moved)
-        self.assertEqual(before, self._mask(volume))
-        self.assertIn('needs a migration', self.log.output)
-        self.assertIn('rbd:object_size', self.log.output)
 
     def test_volume_with_an_attachment_is_not_converted_after_a_reset(
         self,
@@ -113,17 +82,6 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual({'a': 'b'}, self._metadata(volume))
         self.assertIn('removed keys that its volume type', self.log.output)
 
-    def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
-        """A retype removes only the keys that the type does not accept."""
-        metadata = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
-        volume = self.made_volume(metadata)
-        db.volume_metadata_update(
-            self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
-        )
-        db.volume_metadata_delete(self.admin, volume.id, 'a')
-        self.assertTrue(self._retype(volume, multiattach='<is> True'))
-        self.assertEqual({'colour': 'red', 'new': '1'}, self._metadata(volume))
-
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
@@ -147,32 +105,6 @@ class RetypeTest(base.DriverTestCase):
             {keys.COMPRESSION_HINT: 'none'},
             image_record.values_accepted(record.items_of(volume.id)),
         )
-
-    def test_data_pool_of_the_former_type(self) -> None:
-        volume = self.made_volume(
-            volume_type=self.make_type(rbd_data_pool='data')
-        )
-        self.update(volume, {'status': 'in-use'})
-        self.assertFalse(self._retype(volume))
-        self.assertIn('data pool of the former', self.log.output)
-
-    def test_multiattach_and_back(self) -> None:
-        volume = self.made_volume()
-        before = self._mask(volume)
-        shared = self.make_type(multiattach='<is> True')
-        with self.retyping(volume):
-            moved, update = self.driver.retype(
-                self.context, volume, shared, {}, None
-            )
-        self.assertTrue(moved)
-        self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
-        self.update(volume, {**update, 'volume_type_id': shared.id})
-        volume = objects.Volume.get_by_id(self.admin, volume.id)
-        self.new_snapshot(volume)
-        self.assertTrue(self._retype(volume))
-        stored = self.cluster.stored(volume.name)
-        self.assertEqual(before, stored.mask)
-        self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
 
     @ddt.data(False, True)
     def test_retype_of_a_volume_that_was_given_back_ends(
@@ -203,36 +135,6 @@ class RetypeTest(base.DriverTestCase):
             )
         self.assertEqual(before, self._mask(volume))
         self.assertIsNone(marker.of_volume(volume.id))
-
-    def test_retype_without_its_lock_leaves_no_marker(self) -> None:
-        volume = self.made_volume()
-        locked = locks.VolumeLocked(volume_id=volume.id)
-        with mock.patch.object(
-            replacement, 'alone', autospec=True, side_effect=locked
-        ):
-            self.assertRaises(
-                locks.VolumeLocked,
-                self._retype,
-                volume,
-                rbd_object_map='false',
-            )
-        self.assertIsNone(marker.of_volume(volume.id))
-
-    def test_retype_of_a_volume_that_was_deleted_fails(self) -> None:
-        volume = self.made_volume()
-
-        def deleted(*args: Any) -> None:
-            db.volume_destroy(self.admin, volume.id)
-            raise locks.VolumeLocked(volume_id=volume.id)
-
-        driver, kind = self.driver, self.make_type(rbd_object_map='false')
-        self.update(volume, {'status': 'retyping'})
-        with mock.patch.object(replacement, 'alone', deleted):
-            self.assertRaises(
-                locks.VolumeLocked,
-                driver.retype,
-                *(self.admin, volume, kind, {}, None),
-            )
 
     def test_limit_that_the_stock_driver_cannot_set_is_found_before_a_copy(
         self,
