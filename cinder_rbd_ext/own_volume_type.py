@@ -30,9 +30,9 @@ def ensure(backend: str, enables_object_map: bool) -> None:
         specs[keys.OBJECT_MAP] = 'true'
     try:
         types = volume_types.get_all_types(admin, list_result=True)
-        for each in types:
-            linked = (each.get('extra_specs') or {}).get(_NAME)
-            if backend in (linked, each['name']):
+        for kind in types:
+            linked = (kind.get('extra_specs') or {}).get(_NAME)
+            if backend in (linked, kind['name']):
                 return
         volume_types.create(
             *(admin, backend, specs),

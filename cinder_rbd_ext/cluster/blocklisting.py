@@ -51,12 +51,12 @@ def numbers(
     seen = {id(earlier)}
     left = [error]
     while left:
-        each = left.pop()
-        if each is None or id(each) in seen:
+        cause = left.pop()
+        if cause is None or id(cause) in seen:
             continue
-        seen.add(id(each))
-        left += [each.__cause__, each.__context__]
-        number = getattr(each, 'errno', None)
+        seen.add(id(cause))
+        left += [cause.__cause__, cause.__context__]
+        number = getattr(cause, 'errno', None)
         if isinstance(number, int):
             result.add(number)
     return frozenset(result)

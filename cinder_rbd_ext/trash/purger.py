@@ -308,15 +308,18 @@ class Purger:
     def _is_degraded(self, client: protocols.Client) -> bool:
         """Return whether removals must wait for the cluster.
 
-        One that begins without the monitors would hold a place until they
-        respond: it could not connect.
+        :raises TimeoutError: if no monitor responds to this connection. A
+            removal that begins would hold its place until they respond, and a
+            client whose key was removed meanwhile never finds them again
         """
         command = json.dumps({'prefix': 'health', 'format': 'json'})
         call = releases.off_the_hub(client.cluster).mon_command
         status, output, message = call(command, b'')
         if status:
+            if -status == errno.ETIMEDOUT:
+                raise TimeoutError('no monitor responds')
             LOG.warning('Could not get the health of Ceph: %s', message)
-            return bool(-status == errno.ETIMEDOUT)
+            return False
         checks = json.loads(output).get('checks', {}).keys()
         is_degraded = not _DEGRADED.isdisjoint(checks) and not any(
             check.startswith(_FULL) for check in checks
