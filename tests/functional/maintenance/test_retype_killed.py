@@ -3,7 +3,7 @@
 """``cinder-rbd-ext retype`` is killed at any time, and is resumed.
 
 Cinder's API is a server of this process, so that it is known which requests
-it has accepted. ``tests/cloud/test_retype_many`` does the same with Cinder.
+it has accepted.
 """
 
 import collections
