@@ -78,3 +78,34 @@ class DoorTest(base.ApiTestCase):
         self.assertEqual(text, answer.json['badRequest']['message'])
         shown = self.ok('GET', f'/volumes/{self.volume(made=base.MADE).id}')
         self.assertIn('os-rbd-volume-options:object_size', shown['volume'])
+
+
+class CallersTest(base.ApiTestCase):
+    """Who may not send a request is told nothing about its keys."""
+
+    def test_policy_and_project_are_checked_before_the_keys(self) -> None:
+        volume = self.volume({'rbd:cache_mode': 'writeback'}, base.MADE)
+        path = f'/volumes/{volume.id}'
+        items = f'{path}/metadata'
+        snapshot = f'/snapshots/{self.snapshot(volume)}/metadata'
+        wrong = {'rbd:no_such_key': '1'}
+        requests: tuple[Any, ...] = (
+            ('POST', '/volumes', self.create(wrong)),
+            ('PUT', path, {'volume': {'metadata': wrong}}),
+            ('POST', items, {'metadata': wrong}),
+            ('POST', items, {'metadata': {'rbd:cache_mode': 'none'}}),
+            ('PUT', items, {'metadata': wrong}),
+            ('PUT', f'{items}/rbd:no_such_key', {'meta': wrong}),
+            ('PUT', f'{items}/RBD:object_size', {'meta': {'a': 'b'}}),
+            ('DELETE', f'{items}/RBD:object_size', None),
+            ('POST', f'{path}/action', {'os-retype': {'new_type': 'fake'}}),
+            ('POST', snapshot, {'metadata': wrong}),
+        )
+        for method, where, body in requests[1:]:
+            answer = self.call(method, where, body, app=self.stranger)
+            self.assertEqual(404, answer.status_int, (where, answer.text))
+        self.enforce_new_defaults()
+        for method, where, body in requests:
+            answer = self.call(method, where, body, app=self.reader)
+            self.assertEqual(403, answer.status_int, (where, answer.text))
+            self.assertNotIn('refused', answer.text)

@@ -268,43 +268,11 @@ class MetadataTest(base.ApiTestCase):
         path = f'/volumes/{volume.id}/metadata'
         self.refused(503, 'not reported', 'POST', path, body)
 
-    def test_reader_is_refused_before_the_key_is_checked(self) -> None:
-        self.enforce_new_defaults()
-        wrong = {'rbd:no_such_key': '1', 'RBD:object_size': '1M'}
-        for key, value in wrong.items():
-            path = f'{self.path}/{key}'
-            for method, where, body in (
-                ('POST', self.path, {'metadata': {key: value}}),
-                ('PUT', self.path, {'metadata': {key: value}}),
-                ('PUT', path, {'meta': {key: value}}),
-                ('DELETE', path, None),
-            ):
-                answer = self.call(method, where, body, app=self.reader)
-                self.assertEqual(403, answer.status_int, (method, where))
-
-    def test_stock_policy_applies_to_cache_mode(self) -> None:
-        body = {'metadata': {'rbd:cache_mode': 'none'}}
-        self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
-        self.refused(403, 'Policy', 'POST', self.path, body, app=self.reader)
-        self.ok('POST', self.path, body, app=self.admin)
-
     def test_metadata_of_others(self) -> None:
         self.ok('POST', self.path, {'metadata': {'a': 'c'}})
         self.ok('PUT', f'{self.path}/a', {'meta': {'a': 'd'}})
         self.ok('DELETE', f'{self.path}/a')
         self.get_pools.assert_not_called()
-
-    def test_malformed_body_gets_stock_refusal(self) -> None:
-        bodies: Any = ([], {}, {'metadata': None}, {'metadata': []})
-        for body in bodies:
-            for method in ('POST', 'PUT'):
-                response = self.call(method, self.path, body)
-                self.assertEqual(400, response.status_int, response.text)
-        path = f'{self.path}/rbd:cache_mode'
-        bodies = ([], {}, {'meta': []}, {'meta': {'rbd:cache_mode': 5}})
-        for body in bodies:
-            response = self.call('PUT', path, body)
-            self.assertEqual(400, response.status_int, response.text)
 
     def test_quotes_in_a_key_do_not_end_the_warning(self) -> None:
         headers: dict[str, str] = {}
@@ -523,28 +491,6 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.assertEqual(200, response.status_int, response.text)
         self.assertIn('not in force yet', response.headers['Warning'])
         self.assertEqual([], self.called)
-
-    def test_types_with_limits_that_contradict_each_other_are_refused(
-        self,
-    ) -> None:
-        path = f'/types/{self.types["rbd"]}/extra_specs'
-        for specs, reason in (
-            (
-                {'rbd:iops_limit': '9', 'rbd:iops_limit_per_gib': '1'},
-                'set together with',
-            ),
-            ({'rbd:iops_limit': '9', 'rbd:iops_burst': '8'}, 'less than'),
-            (
-                {
-                    'rbd:iops_limit_per_gib': '1',
-                    'rbd:iops_limit_minimum': '9',
-                    'rbd:iops_limit_maximum': '8',
-                },
-                'less than',
-            ),
-        ):
-            body = {'extra_specs': specs}
-            self.refused(400, reason, 'POST', path, body, app=self.admin)
 
 
 class ReplacedTest(base.ApiTestCase):

@@ -3,8 +3,6 @@
 from typing import Any
 from urllib import parse
 
-from cinder.db import api as db
-
 from tests.unit.cinder_rbd_ext.api import base
 
 _GOOD = {
@@ -198,22 +196,3 @@ class SpecsTest(base.ApiTestCase):
         body = {'volume_type': {'name': 'other', **body}}
         self.ok('POST', '/types', body)
         self.get_pools.assert_not_called()
-
-    def test_malformed_body_gets_stock_refusal(self) -> None:
-        path = f'/types/{self.types["rbd"]}/extra_specs'
-        bodies: Any = (
-            [],
-            {},
-            {'extra_specs': None},
-            {'extra_specs': {'rbd:object_map': True}},
-        )
-        for body in bodies:
-            response = self.call('POST', path, body)
-            self.assertEqual(400, response.status_int, response.text)
-        bodies = ({'volume_type': []}, {'volume_type': {'name': 'x'}})
-        for body in bodies:
-            self.call('POST', '/types', body)
-        specs = db.volume_type_extra_specs_get(
-            self.admin_context, self.types['rbd']
-        )
-        self.assertEqual({'volume_backend_name': 'rbd'}, specs)
