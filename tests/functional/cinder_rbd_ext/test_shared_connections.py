@@ -131,7 +131,8 @@ class AddressesTest(connections.ConnectionsTestCase):
                 status, _, _ = client.cluster.mon_command(
                     '{"prefix": "mon dump"}', b''
                 )
-            self.assertLess(time.monotonic() - started, 10)
+            # librados would wait for five minutes.
+            self.assertLess(time.monotonic() - started, 60)
         self.assertEqual(-110, status)
         self.assertEqual(['127.0.0.1'], driver._get_mon_addrs()[0])
         self.assertIsNot(old, self.client(driver))

@@ -171,5 +171,6 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
             image.resize(1 << 40)
         began = time.monotonic()
         made.delete(place)
-        self.assertLess(time.monotonic() - began, 5)
+        # Without the map, librbd would send a request for each object.
+        self.assertLess(time.monotonic() - began, 30)
         self.assertEqual([], self.images())
