@@ -128,6 +128,7 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             fake_cloud.offered('rbd', cache_mode={'settable': False})
         ]
         self.assertEqual(['', 'directsync'], self.modes())
+        self.check_done(self.post('directsync'))
         self.check_done(self.post(''))
         self.assertEqual({}, self.volume['metadata'])
 

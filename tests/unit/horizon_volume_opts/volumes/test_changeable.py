@@ -5,69 +5,27 @@
 import types
 from typing import Any
 
-import ddt
-
 from horizon_volume_opts import offers
 from horizon_volume_opts.volumes import attach
 from horizon_volume_opts.volumes import changeable
 from rbd_volume_options import definitions
-from rbd_volume_options import errors
 from rbd_volume_options import registry
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
 
 def _choice(
-    name: str | None = 'rbd',
-    option: definitions.Option = attach.OPTION,
-    **changes: Any,
+    option: definitions.Option = attach.OPTION, **changes: Any
 ) -> changeable.Choice:
+    metadata = {'rbd:cache_mode': 'directsync'}
     volume = types.SimpleNamespace(
-        **{
-            'volume_type': name,
-            'metadata': {'rbd:cache_mode': 'directsync'},
-            **changes,
-        }
+        **{'volume_type': 'rbd', 'metadata': metadata, **changes}
     )
-    by_type = {
-        'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
-        'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
-    }
+    by_type = {'rbd': offers.UserOffer.of(fake_cloud.offered('rbd'))}
     return changeable.Choice(option, volume, by_type)
 
 
-@ddt.ddt
 class ChoiceTestCase(base.TestCase):
-    def test_of_a_volume(self) -> None:
-        choice = _choice()
-        self.assertEqual('directsync', choice.before)
-        self.assertEqual('', choice.shared)
-        self.assertIsNone(choice.reason)
-
-    def test_why_there_is_none(self) -> None:
-        for name in ('lvm', 'gone', None):
-            self.assertTrue(_choice(name).reason, name)
-
-    @ddt.data('directsync', 'writeback', '')
-    def test_allowed_and_current_modes_are_accepted(self, wanted: str) -> None:
-        # The current mode is valid even if it is no longer allowed.
-        _choice().check(wanted)
-
-    @ddt.data(
-        ({}, 'unsafe', 'not allowed'),
-        ({}, 'magic', 'not a cache mode'),
-        ({'name': 'lvm'}, 'none', 'no back end'),
-        ({'multiattach': True}, 'none', 'not coherent'),
-    )
-    @ddt.unpack
-    def test_invalid_mode_is_refused(
-        self, changes: dict[str, Any], wanted: str, words: str
-    ) -> None:
-        error = self.assertRaises(
-            errors.OptionError, _choice(**changes).check, wanted
-        )
-        self.assertIn(words, str(error))
-
     def test_limit_in_force_is_the_default(self) -> None:
         option = registry.OPTIONS['rbd:iops_limit']
         limits: dict[str, Any] = {
