@@ -126,7 +126,13 @@ def write(
             tuple(measured.loads[0]), (x.values() for x in measured.loads)
         )
     whole_file.write(folder / REPORT, '\n'.join([*lines, '']))
-    whole_file.write(folder / FIGURES, _figures(all_tables, measured))
+    figures: list[Row] = [('Run', 'Load', *_HEADERS)]
+    figures += [
+        (table.run.name, table.load, *row)
+        for table in all_tables
+        for row in rows(table, measured)
+    ]
+    whole_file.write(folder / FIGURES, csv_text(figures))
     return [folder / REPORT, folder / FIGURES]
 
 
@@ -141,13 +147,8 @@ def markdown(
     return [f'| {" | ".join(cells)} |' for cells in lines]
 
 
-def _figures(
-    all_tables: Sequence[results.Table], measured: results.Results
-) -> str:
+def csv_text(lines: Iterable[Row]) -> str:
+    """Return lines as the content of a CSV file."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator='\n')
-    writer.writerow(('Run', 'Load', *_HEADERS))
-    for table in all_tables:
-        for row in rows(table, measured):
-            writer.writerow((table.run.name, table.load, *row))
+    csv.writer(text, lineterminator='\n').writerows(lines)
     return text.getvalue()

@@ -4,8 +4,6 @@
 
 from collections.abc import Iterator
 from collections.abc import Sequence
-import csv
-import io
 import pathlib
 
 from rbd_volume_tools.bench import plots
@@ -143,7 +141,5 @@ def write(
         (FIGURES, headers, list(rows(measured))),
         ('published.csv', ('Statement', 'Published', 'Measured'), statements),
     ):
-        text = io.StringIO()
-        csv.writer(text, lineterminator='\n').writerows([head, *content])
-        whole_file.write(folder / name, text.getvalue())
+        whole_file.write(folder / name, report.csv_text([head, *content]))
     return [folder / REPORT, folder / FIGURES, folder / 'published.csv']

@@ -106,7 +106,7 @@ class RBDOptions(columns.SafeCells, command.Lister):
         api = self.app.client_manager.sdk_connection.block_storage
         answers.need_extension(api)
         if parsed_args.type:
-            told = [_type(api, parsed_args.type)]
+            told: list[Any] = [_type(api, parsed_args.type)]
         else:
             told = answers.record(api.get(definitions.ROUTE))['volume_types']
         for each in told:
@@ -147,27 +147,19 @@ _HEADERS = (
 )
 
 
-def _type(api: Any, name: str) -> Record:
-    """Return the options that a volume type offers."""
-    volume_type: Record = answers.record(_answer(api, name))['volume_type']
-    return volume_type
+def _type(api: Any, name: str, may_be_hidden: bool = False) -> Record | None:
+    """Return the options that a volume type offers.
 
-
-def _type_of_volume(api: Any, name: str) -> Record | None:
-    """Return the same; None if the user may not see the type.
-
-    A project can have volumes of a private type that is not, or no longer,
-    shared with it.
+    :param may_be_hidden: whether to return None for a type that the user may
+        not see. A project can have volumes of a private type that is not, or
+        no longer, shared with it.
     """
-    response = _answer(api, name)
-    if response.status_code == 404:
+    path = f'{definitions.ROUTE}/{parse.quote(name, safe="")}'
+    response = api.get(path)
+    if may_be_hidden and response.status_code == 404:
         return None
     volume_type: Record = answers.record(response)['volume_type']
     return volume_type
-
-
-def _answer(api: Any, name: str) -> Any:
-    return api.get(f'{definitions.ROUTE}/{parse.quote(name, safe="")}')
 
 
 class ShowRBDVolume(columns.SafeCells, command.Lister):
@@ -190,7 +182,7 @@ class ShowRBDVolume(columns.SafeCells, command.Lister):
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
         volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
         if answers.has_extension(api):
-            told = _type_of_volume(api, volume['volume_type'])
+            told = _type(api, volume['volume_type'], may_be_hidden=True)
             rows = rows_of_volume(volume, told)
         else:
             self.log.warning(_HINT)
