@@ -23,7 +23,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import contextlib
 import dataclasses
-import datetime
 import functools
 import threading
 from typing import Any
@@ -137,7 +136,8 @@ class Recovery:
 
     def return_lost(self) -> None:
         """Return the volumes whose requests were lost with another service."""
-        if self._has_searched or not self._has_waited(self._began):
+        age = timeutils.utcnow() - self._began
+        if self._has_searched or age.total_seconds() < LOST:
             return
         admin = context.get_admin_context()
         place = marker.place_of(self._driver)
@@ -156,12 +156,6 @@ class Recovery:
             ],
             self._return,
         )
-
-    def _has_waited(self, changed: datetime.datetime) -> bool:
-        """Return whether a request would have been received since a change."""
-        since = max(timeutils.normalize_time(changed), self._began)
-        age = timeutils.utcnow() - since
-        return bool(age.total_seconds() >= LOST)
 
     def _return(self, volume_id: str, held: locks.Held) -> bool:
         """Return a volume to its former status if its request was lost.
@@ -238,7 +232,9 @@ class Recovery:
         saved = (is_committed and update) or {}
         _save(volume, {**released, **saved}, type_id)
         if not is_committed:
-            retypes.refuse(volume, _INTERRUPTED)
+            user_messages.refused(
+                volume, user_messages.Operation.LAYOUT, _INTERRUPTED
+            )
 
     def _complete(
         self,

@@ -114,7 +114,7 @@ class Retypes:
             'the image is not converted: %(why)s',
             {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
         )
-        refuse(volume, reason)
+        user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
         if record.stored(volume.id).status != marker.RETYPING:
             # Cinder must not migrate the volume either.
             raise late_request.ended(volume)
@@ -279,11 +279,6 @@ class Retypes:
         )
         # A copy inherits a mark that is not valid for it.
         images.mark(volume.name)
-
-
-def refuse(volume: protocols.Volume, reason: str) -> None:
-    """Tell the owner of a volume why its image was not converted."""
-    user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
 
 
 def _is_attached(volume: protocols.Volume) -> bool:

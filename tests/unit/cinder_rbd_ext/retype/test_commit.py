@@ -19,6 +19,7 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.trash import entries
 from rbd_volume_options import image_record
@@ -437,7 +438,7 @@ class EachLineTest(copying.CopyingTestCase):
     def _recover(self) -> None:
         other = self.another_service()
         other._recovery.recover_all()
-        with mock.patch.object(other._recovery, '_has_waited', lambda _: True):
+        with mock.patch.object(recovery, 'LOST', -2 * 86400.0):
             other._recovery._began += datetime.timedelta(days=1)
             other._recovery.return_lost()
 
