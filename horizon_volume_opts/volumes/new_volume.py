@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts import phrasing
+from horizon_volume_opts import refusals
 from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
@@ -44,12 +45,11 @@ def _(text: str) -> str:
 _COUNT = 8
 _MAX_GIB = 1 << 33
 _NO_OPTIONS = gettext_lazy('the volume type has no RBD volume options')
-_IMAGE = 'image_source'
 #: The fields of the stock form for each kind of source.
 _SOURCES = {
     'snapshot_source': source.SNAPSHOT,
     'volume_source': source.VOLUME,
-    _IMAGE: '',
+    'image_source': '',
 }
 _LAYOUT = (keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 
@@ -90,7 +90,7 @@ class NewVolume:
                 origin = source.find(request, kind, ident)
                 volume_type = origin.volume_type
                 state = volume_attributes.of_volume(origin).state
-            except Exception as error:
+            except refusals.FAILURES as error:
                 LOG.warning(
                     'Could not get the %s of a new volume: %s', kind, error
                 )
