@@ -8,8 +8,6 @@ from unittest import mock
 import ddt
 
 from rbd_volume_tools.bench import facts
-from tests.fakes import fake_librbd
-from tests.fakes import fake_rados
 from tests.unit import base
 
 _ANSWERS: dict[str, Any] = {
@@ -87,18 +85,6 @@ class FactsTest(base.TestCase):
     def test_facts_of_the_data_pool(self) -> None:
         gathered = facts.gather(_Cluster(), 'p', 'data')
         self.assertEqual(2, gathered['pool']['data_pool']['replicas'])
-
-    def test_overrides_of_pool_are_read(self) -> None:
-        cluster = fake_rados.Cluster('volumes')
-        client = fake_rados.Rados(cluster)
-        client.connect()
-        librbd = fake_librbd.Librbd(cluster)
-        ioctx = client.open_ioctx('volumes')
-        self.assertEqual({}, facts.overrides(librbd, ioctx))
-        cluster.pools['volumes'].config['rbd_cache'] = 'false'
-        self.assertEqual(
-            {'conf_rbd_cache': 'false'}, facts.overrides(librbd, ioctx)
-        )
 
     def test_refused_command(self) -> None:
         error = self.assertRaises(

@@ -67,16 +67,3 @@ class MatrixTest(base.TestCase):
         self.assertEqual(0, matrix.data_bytes(deletion, settings))
         self.assertLess(1, matrix.seconds(cell, settings))
         self.assertEqual('1024G', deletion.load)
-
-    def test_guest_cells_take_longer(self) -> None:
-        whole_plan = samples.from_text(samples.GUEST_PLAN)
-        cell, other = matrix.cells(whole_plan)[0], self.cells[0]
-        # The volume also has the job.
-        self.assertEqual(
-            2**30 + 2**20, matrix.data_bytes(cell, whole_plan.settings)
-        )
-        # The volume is attached and detached.
-        self.assertGreater(
-            matrix.seconds(cell, whole_plan.settings),
-            matrix.seconds(other, whole_plan.settings),
-        )

@@ -25,17 +25,6 @@ class ProcessesTest(base.TestCase):
             self.assertIsNone(child.poll())
         self.assertEqual(-15, child.returncode)
 
-    def test_child_ends_with_an_interrupt(self) -> None:
-        def interrupted() -> None:
-            with processes.running(
-                ['sleep', '100'], os.environ, self.messages
-            ) as child:
-                self.child = child
-                raise KeyboardInterrupt
-
-        self.assertRaises(KeyboardInterrupt, interrupted)
-        self.assertIsNotNone(self.child.returncode)
-
     def test_program_that_is_missing(self) -> None:
         running = processes.running(['none-such'], os.environ, self.messages)
         error = self.assertRaises(processes.EngineError, running.__enter__)

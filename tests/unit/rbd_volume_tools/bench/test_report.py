@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import csv
 import pathlib
 
 import fixtures
@@ -40,15 +39,6 @@ class ReportTest(base.TestCase):
         ):
             self.assertIn(line, text)
         self.assertIn('| unsafe | <b>a\\|b |', text)
-
-    def test_pages_read_figures_from_a_file(self) -> None:
-        self.write()
-        with (self.folder / report.FIGURES).open() as file:
-            first, *_ = csv.DictReader(file)
-        self.assertEqual(
-            ('disks', 'small', '101', '3'),
-            tuple(first[x] for x in ('Run', 'Load', 'Median', 'Runs')),
-        )
 
     def test_loads_of_one_variant_are_one_table_and_lines(self) -> None:
         shipped = plan.load('ceph-2022')

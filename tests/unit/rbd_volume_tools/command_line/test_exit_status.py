@@ -59,11 +59,6 @@ class StatusListerTest(base.TestCase):
         self.assertEqual(exit_status.COMMAND, self.run_check())
         self.assertEqual('no \\x1b[1mcluster\n', self.shown.getvalue())
 
-    def test_wrong_usage_has_the_status_of_wrong_arguments(self) -> None:
-        self.check.failure = ValueError('--a needs --b.')
-        self.assertEqual(exit_status.COMMAND, self.run_check())
-        self.assertEqual('--a needs --b.\n', self.shown.getvalue())
-
     def test_failure_with_debug_is_unknown_with_a_traceback(self) -> None:
         self.app.options.debug = True
         self.check.failure = OSError('no cluster')

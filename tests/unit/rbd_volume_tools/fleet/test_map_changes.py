@@ -149,15 +149,6 @@ class ObjectMapsTest(base.TestCase):
         self.assertIs(reason, error.reason)
         self.assertEqual([], self.image.calls)
 
-    def test_other_image_with_the_name_is_refused(self) -> None:
-        (change,) = self.planned(_Action.ENABLE, _target())
-        self.read.return_value = dataclasses.replace(
-            _target().image, ident='def'
-        )
-        error = self.assertRaises(outcomes.Refused, self.apply, change)
-        self.assertIs(decisions.REPLACED, error.reason)
-        self.assertEqual([], self.image.calls)
-
     def test_image_that_ends_a_process_is_not_opened(self) -> None:
         (change,) = self.planned(_Action.ENABLE, _target())
         self.read.side_effect = reading.NotRead('SIGFPE')

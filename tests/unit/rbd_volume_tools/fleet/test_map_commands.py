@@ -4,7 +4,6 @@ import ddt
 
 from rbd_volume_options import definitions
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.fleet import map_changes
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
 from tests.unit.rbd_volume_tools.fleet import commands
@@ -69,20 +68,6 @@ class ObjectMapTest(commands.CommandTestCase):
         self.plan(facts.IDENT, '--action', action)
         (row,) = self.rows()
         self.assertEqual((status, 'project'), (row['Status'], row['Project']))
-
-    def test_plan_is_applied_once(self) -> None:
-        """The functional tests make changes."""
-        self.replace(map_changes.MapChange, 'apply', return_value='enabled it')
-        self.pool.mon_command = lambda *args: (
-            (0, b'{"status": "HEALTH_OK"}', '')
-        )
-        self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
-        self.assertEqual(0, self.plan('--pool', 'volumes'))
-        for status in ('done', 'done earlier'):
-            self.assertEqual(0, self.apply())
-            (row,) = self.rows()
-            self.assertEqual(status, row['Status'])
-        self.assertIn('Resuming', self.err.getvalue())
 
     def test_recorded_features_are_left_to_cinder(self) -> None:
         self.known = facts.known(

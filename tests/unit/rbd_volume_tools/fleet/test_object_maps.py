@@ -34,17 +34,6 @@ class ObjectMapsTest(base.TestCase):
         self.image.watchers = [_WATCHER]
         self.assertEqual(1, maps.rebuild())
 
-    def test_in_use(self) -> None:
-        maps = self.make(facts.MAPPED, 3)
-        self.image.watchers = [_WATCHER]
-        for change in (
-            lambda: maps.enable(features.MAP_ON),
-            lambda: maps.disable(features.MAP_OFF),
-            lambda: maps.rebuild(),
-        ):
-            self.assertRaises(outcomes.Refused, change)
-        self.assertEqual([], self.image.calls)
-
     def test_image_that_got_the_name_meanwhile_is_not_changed(self) -> None:
         maps = self.make(facts.MAPPED, 3)
         self.image.ident = 'def'
@@ -110,18 +99,6 @@ class ObjectMapsTest(base.TestCase):
         self.image.watchers = [{**_WATCHER, 'id': 40}]
         self.image.lockers = []
         maps.disable(features.MAP_OFF)
-
-    def test_lock_of_an_earlier_run_is_released(self) -> None:
-        maps = self.make(_LOCKED)
-        self.image.lockers = {
-            'tag': 'internal',
-            'lockers': [('client.40', 'auto 99', '10.0.0.1:0/6')],
-        }
-        self.assertTrue(maps.release_lock())
-        self.assertFalse(maps.release_lock())
-        self.own()
-        self.assertFalse(maps.release_lock())
-        self.assertEqual(['acquire', 'release'], self.image.calls)
 
     def test_not_verified(self) -> None:
         maps = self.make(facts.MAPPED, 3)

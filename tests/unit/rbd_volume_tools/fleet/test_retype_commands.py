@@ -149,29 +149,6 @@ class RetypeTest(commands.CommandTestCase):
         self.assertIn('image features', details['a'])
         self.assertIn('wait for status retyping', details['b'])
 
-    def test_journal_resumes_a_run(self) -> None:
-        """The second run reports what the first one has done."""
-        self.planned()
-        self.assertEqual({'a': 'done'}, self.applied('--limit', '1'))
-        self.assertEqual(
-            {'a': 'done earlier', 'b': 'done', 'c': 'done'}, self.applied()
-        )
-        self.assertIn('Resuming', self.err.getvalue())
-
-    def test_killed_before_the_end(self) -> None:
-        """Cinder completed b after the command was killed."""
-        self.planned()
-        self.applied('--limit', '1')
-        lines = self.journal.read_text().replace('"a"', '"b"')
-        begun = [each for each in lines.splitlines(True) if 'begun' in each]
-        with self.journal.open('a') as journal:
-            journal.writelines(begun)
-        self.cinder.change('b', volume_type='new')
-        self.assertEqual(
-            {'a': 'done earlier', 'b': 'done', 'c': 'done'}, self.applied()
-        )
-        self.assertNotIn('b', self.cinder.requested)
-
     def test_unhealthy_cluster(self) -> None:
         self.health = '{"status": "HEALTH_ERR"}'
 
