@@ -145,6 +145,10 @@ class Records:
             pools = pools_of_image(row.locations, self.cluster, name.ident)
         return pool in (pools or ())
 
+    def is_foreign(self, mark: str) -> bool:
+        """Return whether a mark names another cloud."""
+        return mark not in ('', self.cloud_id, ownership.RELEASED)
+
     #: What no service lists.
     unlisted = None
 

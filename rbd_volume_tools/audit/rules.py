@@ -12,7 +12,6 @@ from typing import Any
 from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import image_record
-from rbd_volume_options import ownership
 from rbd_volume_options import sizes
 from rbd_volume_tools.audit import configuration
 from rbd_volume_tools.audit import findings
@@ -226,9 +225,7 @@ class _Subject:
     @property
     def is_foreign(self) -> bool:
         """Whether the mark of the image names another cloud."""
-        return self.known is not None and self.image.owner not in (
-            *('', self.known.cloud_id, ownership.RELEASED),
-        )
+        return bool(self.known and self.known.is_foreign(self.image.owner))
 
     def finding(
         self,

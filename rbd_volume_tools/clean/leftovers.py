@@ -148,11 +148,6 @@ def _children(seen: Evidence) -> str | None:
     return ', '.join(clones) or None
 
 
-def _foreign(seen: Evidence) -> str | None:
-    ours = ('', seen.sources.known.cloud_id, ownership.RELEASED)
-    return None if seen.mark in ours else seen.mark
-
-
 def _released(seen: Evidence) -> str | None:
     is_released = seen.mark == ownership.RELEASED and not _is_approved(seen)
     return '' if is_released else None
@@ -282,7 +277,12 @@ FOREIGN_POOL = Obstacle(
     '--glance-config. Otherwise, remove the image by hand.',
     lambda seen: None if seen.owners else '',
 )
-FOREIGN = Obstacle.of(outcomes.FOREIGN, _foreign)
+FOREIGN = Obstacle.of(
+    outcomes.FOREIGN,
+    lambda seen: (
+        seen.mark if seen.sources.known.is_foreign(seen.mark) else None
+    ),
+)
 RELEASED = Obstacle(
     'unmanaged',
     'the cloud has given the image away',

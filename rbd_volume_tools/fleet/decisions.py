@@ -12,7 +12,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import ownership
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
@@ -171,7 +170,7 @@ def obstacle_of_owner(
     # First, because such a back end does not report the ID of the cloud.
     if volume and pool is None and volume.pool not in known.elsewhere:
         return POOL_UNKNOWN, volume.pool
-    if image.owner not in ('', known.cloud_id, ownership.RELEASED):
+    if known.is_foreign(image.owner):
         return outcomes.FOREIGN, image.owner
     if volume:
         if pool != image.pool:
