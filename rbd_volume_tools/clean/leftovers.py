@@ -54,7 +54,7 @@ def _is_approved(seen: Evidence) -> bool:
 
 def _recorded(seen: Evidence) -> str:
     owner, ours = seen.name.owner, seen.sources.known.cloud_id
-    if seen.created and not seen.snapshot:
+    if not seen.snapshot and seen.created:
         if owner is _Owner.SERVER_DISK:
             # Nova does not tell in which pool the disk was; the mark does.
             return ''
