@@ -27,7 +27,9 @@ class Fragment(generic.View):
     @utils.ajax()
     def get(self, request: Any) -> Any:
         """Return the answer for the values in the address."""
-        status, answer = 200, dict(self.texts)
+        # Horizon's encoder takes a lazy text for a list of characters.
+        texts = {name: str(text) for name, text in self.texts.items()}
+        status, answer = 200, dict[str, Any](texts)
         try:
             answer |= self.answer(request)
         except discovery.Unavailable:

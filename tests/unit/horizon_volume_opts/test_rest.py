@@ -23,8 +23,10 @@ class FragmentTest(horizon_case.HorizonTestCase):
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
-        status, _answer = self.ask('new-volume', type='rbd')
+        status, answer = self.ask('new-volume', type='rbd')
         self.assertEqual(503, status)
+        # The script shows the texts then, too.
+        self.assertEqual('RBD Volume Options', answer['title'])
 
     def test_only_for_users_who_are_logged_in(self) -> None:
         self.logout()
