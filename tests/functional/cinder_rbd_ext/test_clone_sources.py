@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Test the deletion of clones and their sources in any order.
+"""Test the deletion of clones and their sources.
 
-The environment variable ``RBD_TEST_FAMILIES`` sets how many sources with their
-clones are deleted in each order.
+``test_purger.py`` deletes them in each order.
 """
 
-import itertools
-import os
 from typing import Any
 
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 import rbd
 
-from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -49,53 +45,9 @@ class CloneSourcesTestCase(base.DriverTestCase):
             rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
 
 
-_FAMILIES = int(os.environ.get('RBD_TEST_FAMILIES', '1'))
-
-
 @ddt.ddt
-class OrderTest(CloneSourcesTestCase):
-    """Nothing is left behind, in any order of deletion."""
-
-    @runs.nightly_after(1)
-    @ddt.data(*itertools.permutations(range(3)))
-    def test_chain_of_three(self, order: tuple[int, ...]) -> None:
-        first = self.made_volume()
-        second = self.clone(first)
-        volumes = (first, second, self.clone(second))
-        for index in order:
-            self.driver.delete_volume(volumes[index])
-        self.assertEqual([], self.cluster.names())
-
-    @runs.nightly_after(1)
-    @ddt.data(*itertools.permutations(range(3)))
-    def test_two_clones_of_one(self, order: tuple[int, ...]) -> None:
-        source = self.made_volume()
-        volumes = (source, self.clone(source), self.clone(source))
-        for index in order:
-            self.driver.delete_volume(volumes[index])
-        self.assertEqual([], self.cluster.names())
-
-    @runs.nightly_after(1)
-    @ddt.data(*itertools.permutations(range(3)))
-    def test_volume_from_a_snapshot_that_was_deleted(
-        self, order: tuple[int, ...]
-    ) -> None:
-        """Its parent is a snapshot in librbd's trash."""
-        self.addCleanup(self.empty_trash)
-        for _ in range(_FAMILIES):
-            source = self.made_volume()
-            snapshot = self.new_snapshot(source)
-            restored = self.new_volume()
-            self.driver.create_volume_from_snapshot(restored, snapshot)
-            volumes = (source, self.clone(source), restored)
-            self.driver.delete_snapshot(snapshot)
-            snapshot.destroy()
-            for index in order:
-                self.delete_with_record(volumes[index], self.driver)
-        for _ in range(3):
-            self.driver._trash_purge()
-        self.assertEqual([], self.trashed())
-        self.assertEqual([], self.cluster.names())
+class SourcesTest(CloneSourcesTestCase):
+    """Snapshots of sources go with their clones, and nothing else."""
 
     def test_snapshot_goes_with_its_clone(self) -> None:
         source = self.made_volume()
@@ -131,16 +83,6 @@ class OrderTest(CloneSourcesTestCase):
             self.driver._trash_purge()
         self.assertEqual([], self.trashed())
         self.assertEqual([], self.cluster.names())
-
-    def test_clone_that_was_cut_short(self) -> None:
-        """The creation ended between the source's snapshot and the clone."""
-        source = self.made_volume()
-        volume = self.new_volume(source_volid=source.id)
-        with self.cluster.image(source.name) as image:
-            image.create_snap(f'{volume.name}.clone_snap')
-            image.protect_snap(f'{volume.name}.clone_snap')
-        self.driver.delete_volume(volume)
-        self.assertEqual([], self.snapshots_of(source.name))
 
     def test_what_users_took_is_kept(self) -> None:
         """A snapshot with another name keeps a deleted source."""
@@ -196,19 +138,6 @@ class TrashTest(CloneSourcesTestCase):
         with self.cluster.image(clone.name) as image:
             self.assertEqual(b'content', image.read(0, 7))
         self.driver.delete_volume(clone)
-        self.assertEqual([], self.cluster.names())
-
-    def test_purge_lets_the_source_go(self) -> None:
-        driver = self.make_driver(
-            enable_deferred_deletion=True, deferred_deletion_delay=0
-        )
-        source = self.made_volume(driver=driver)
-        between = self.clone(source, driver)
-        last = self.clone(between, driver)
-        for volume in (source, between, last):
-            self.delete_with_record(volume, driver)
-        while self.trashed():
-            driver._trash_purge()
         self.assertEqual([], self.cluster.names())
 
     def test_source_that_a_client_has_open_is_kept_for_its_clones(

@@ -48,18 +48,6 @@ class DeferredTest(base.DriverTestCase):
         self.assertEqual([volume.name], self._trashed())
         self.assertNotIn('Could not remove', log.output)
 
-    def test_clone_is_purged(self) -> None:
-        driver = self._driver(0)
-        source = self.made_volume(driver=driver)
-        clone = self.new_volume(source_volid=source.id)
-        driver.create_cloned_volume(clone, source)
-        self.delete_with_record(clone, driver)
-        self.assertEqual([clone.name], self._trashed())
-        driver._trash_purge()
-        self.assertEqual([], self._trashed())
-        with self.cluster.image(source.name) as image:
-            self.assertEqual([], list(image.list_snaps()))
-
     def test_only_images_that_the_driver_moved_are_purged(self) -> None:
         """Operators and other clouds use the trash of the pool, too."""
         self.addCleanup(self._empty_trash)

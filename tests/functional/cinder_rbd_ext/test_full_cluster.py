@@ -49,17 +49,10 @@ class FullClusterTest(base.DriverTestCase):
         self.monitor.wait('volumes', full=True)
 
     @ddt.data(False, True)
-    def test_volumes_are_deleted(self, by_quota: bool) -> None:
+    def test_nothing_is_created_and_volumes_are_deleted(
+        self, by_quota: bool
+    ) -> None:
         self._fill(by_quota)
-        self.driver.initialize_connection(self.volume, connections.CONNECTOR)
-        self.driver._update_volume_stats()
-        self.driver.delete_snapshot(self.snapshot)
-        self.driver.delete_volume(self.clone)
-        self.driver.delete_volume(self.volume)
-        self.assertEqual([], self.cluster.names())
-
-    def test_nothing_is_created(self) -> None:
-        self._fill()
         refused = self.new_volume()
         for create in (
             lambda: self.driver.create_volume(refused),
@@ -70,6 +63,12 @@ class FullClusterTest(base.DriverTestCase):
         ):
             self.assertRaises(exceptions.ImageNotMade, create)
             self.assertNotIn(refused.name, self.cluster.names())
+        self.driver.initialize_connection(self.volume, connections.CONNECTOR)
+        self.driver._update_volume_stats()
+        self.driver.delete_snapshot(self.snapshot)
+        self.driver.delete_volume(self.clone)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual([], self.cluster.names())
 
     def test_pool_without_a_trash(self) -> None:
         """librbd reports that the image does not exist."""

@@ -2,70 +2,27 @@
 
 """The driver refuses invalid input before it creates anything."""
 
-import ddt
-
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
-_REFUSED = {
-    'unknown key': ({'rbd:stripes': '8'}, 'unknown key'),
-    'unit without a count': ({keys.STRIPE_UNIT: '64K'}, 'stripe_count'),
-    'count without a unit': ({keys.STRIPE_COUNT: '8'}, 'stripe_unit'),
-    'no power of two': ({keys.OBJECT_SIZE: '3M'}, 'not a power of two'),
-    'zero': ({keys.OBJECT_SIZE: '0'}, 'a power of two from 4 KiB'),
-    'negative': ({keys.OBJECT_SIZE: '-1'}, 'not a size'),
-    'float': ({keys.OBJECT_SIZE: '1e3'}, 'not a size'),
-    '255 digits': ({keys.OBJECT_SIZE: '1' * 255}, 'not a size'),
-    'unicode digits': ({keys.OBJECT_SIZE: '٤٠٩٦'}, 'not a size'),
-    'too small': ({keys.OBJECT_SIZE: '2K'}, '4 KiB to 32 MiB'),
-    'too large': ({keys.OBJECT_SIZE: '64M'}, '4 KiB to 32 MiB'),
-    'a list without commas': (
-        {keys.FEATURES: 'layering exclusive-lock'},
-        'a comma-separated list',
-    ),
-    'unknown feature': ({keys.FEATURES: 'layering,speed'}, 'speed'),
-    'missing prerequisite': (
-        {keys.FEATURES: 'layering,object-map'},
-        'object-map requires exclusive-lock',
-    ),
-    'map both ways': (
-        {keys.FEATURES: 'layering', keys.OBJECT_MAP: 'true'},
-        'contradicts',
-    ),
-    'not a boolean': ({keys.OBJECT_MAP: 'maybe'}, 'not a boolean'),
-    'unit larger than the object': (
-        {
-            keys.OBJECT_SIZE: '64K',
-            keys.STRIPE_UNIT: '128K',
-            keys.STRIPE_COUNT: '2',
-        },
-        'not a factor of the object size',
-    ),
-    'more stripes than allowed': (
-        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '128'},
-        '1 to 64',
-    ),
-    'partial stripes': (
-        {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
-        'not a multiple of 64 KiB x 3',
-    ),
-    'a pool, by a tenant': (
-        {keys.DATA_POOL: 'volumes-data'},
-        'not a key of volume metadata',
-    ),
-    'unsafe, not listed': ({keys.CACHE_MODE: 'unsafe'}, 'not allowed'),
-}
 
-
-@ddt.ddt
 class RefusalTest(base.DriverTestCase):
-    """Tests for each kind of invalid input to create_volume."""
+    """A refusal has a reason, which is recorded, and leaves no image.
 
-    @ddt.data(*_REFUSED)
-    def test_invalid_metadata_leaves_no_image(self, kind: str) -> None:
-        metadata, expected = _REFUSED[kind]
-        self._check(self.new_volume(metadata), expected, metadata)
+    Unit tests have all invalid values.
+    """
+
+    def test_invalid_metadata_leaves_no_image(self) -> None:
+        for metadata, expected in (
+            ({'rbd:stripes': '8'}, 'unknown key'),
+            ({keys.OBJECT_SIZE: '3M'}, 'not a power of two'),
+            (
+                {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
+                'not a multiple of 64 KiB x 3',
+            ),
+        ):
+            self._check(self.new_volume(metadata), expected, metadata)
 
     def _check(
         self, volume: object, expected: str, metadata: dict[str, str]
