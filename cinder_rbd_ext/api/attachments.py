@@ -59,9 +59,13 @@ def _check(
     call: api_call.ApiCall,
     volume: protocols.Volume,
     connector: dict[str, Any],
+    for_server: bool,
     move: Move,
 ) -> None:
     """Check that a host can do what a first attachment requests.
+
+    Without a server, only a connector that names what a host can do is that of
+    a compute host.
 
     The driver checks what only it knows, and everything if the scheduler does
     not respond: an attachment must not depend on it.
@@ -69,6 +73,9 @@ def _check(
     :param move: returns the move that the attachment belongs to, if any
     :raises HTTPBadRequest: if it cannot
     """
+    is_certain = for_server or compute_hosts.CONNECTOR_ITEM in connector
+    if not is_certain or not agreement.requires_host(volume):
+        return
     try:
         here = call.reported.holding(volume)
     except webob.exc.HTTPServiceUnavailable as error:
@@ -124,14 +131,9 @@ def check_create(call: api_call.ApiCall) -> None:
             'afterwards.'
         )
     servers = {each.instance_uuid for each in volume.volume_attachment}
-    if (
-        connector
-        and (is_free or (server and server in servers))
-        and _is_certain(connector, server is not None)
-        and agreement.requires_host(volume)
-    ):
+    if connector and (is_free or (server and server in servers)):
         move = functools.partial(moves.of_server, volume, server)
-        _check(call, volume, connector, move)
+        _check(call, volume, connector, server is not None, move)
 
 
 def check_update(call: api_call.ApiCall) -> None:
@@ -142,17 +144,13 @@ def check_update(call: api_call.ApiCall) -> None:
     ident = call.ids['id']
     attachment = objects.VolumeAttachment.get_by_id(call.context, ident)
     server = attachment.instance_uuid
-    if not _is_certain(connector, server is not None):
-        return
     volume = objects.Volume.get_by_id(call.context, attachment.volume_id)
     policy = attachment_policies.UPDATE_POLICY
-    if (
-        agreement.requires_host(volume)
-        and 'error' not in volume.status
-        and policies.allows(call.context, policy, attachment)
+    if 'error' not in volume.status and (
+        policies.allows(call.context, policy, attachment)
     ):
         move = functools.partial(moves.of_server, volume, server, ident)
-        _check(call, volume, connector, move)
+        _check(call, volume, connector, server is not None, move)
 
 
 def check_initialize(call: api_call.ApiCall) -> None:
@@ -166,9 +164,9 @@ def check_initialize(call: api_call.ApiCall) -> None:
     if connector and agreement.requires_host(volume):
         current = requester.current(volume)
         consumer = requester.of_connection(current, connector)
-        if _is_certain(connector, consumer is requester.Consumer.SERVER):
-            move = functools.partial(moves.of_waiting, current)
-            _check(call, volume, connector, move)
+        for_server = consumer is requester.Consumer.SERVER
+        move = functools.partial(moves.of_waiting, current)
+        _check(call, volume, connector, for_server, move)
 
 
 def check_terminate(call: api_call.ApiCall) -> None:
@@ -188,10 +186,6 @@ def check_terminate(call: api_call.ApiCall) -> None:
             explanation=f'The status of the volume is {volume.status}. In '
             'this status, only Cinder can end connections of the volume.'
         )
-
-
-def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
-    return for_server or compute_hosts.CONNECTOR_ITEM in connector
 
 
 def _is_service(context: protocols.Context) -> bool:

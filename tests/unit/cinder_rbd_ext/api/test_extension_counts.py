@@ -29,110 +29,72 @@ _CONNECTOR = {
     'rbd_host': {'modes': ['none']},
 }
 
+_Request = tuple[str, str, Any, int]
+
+
+def _create(added: int, **values: Any) -> _Request:
+    return 'POST', '/volumes', {'volume': values}, added
+
+
+def _action(added: int, name: str, **values: Any) -> _Request:
+    return 'POST', '/volumes/{id}/action', {name: values}, added
+
+
+def _attach(added: int, **values: Any) -> _Request:
+    body = {'volume_uuid': '{id}', 'instance_uuid': _SERVER, **values}
+    return 'POST', '/attachments', {'attachment': body}, added
+
+
 #: Requests and the number of SQL statements that the extension adds: for a
 #: snapshot and the record of its volume, for the volume to extend and its
 #: type, and for the keys of a volume to attach. Cinder reads an attachment
 #: with two statements.
-_REQUESTS: dict[str, tuple[str, str, Any, int]] = {
-    'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
-    'create_with_a_type': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'volume_type': 'rbd', 'metadata': {'a': 'b'}}},
-        0,
+_REQUESTS: dict[str, _Request] = {
+    'create': _create(0, size=1),
+    'create_with_a_type': _create(
+        0, size=1, volume_type='rbd', metadata={'a': 'b'}
     ),
-    'create_with_a_type_that_has_keys': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'volume_type': 'striped'}},
-        0,
+    'create_with_a_type_that_has_keys': _create(
+        0, size=1, volume_type='striped'
     ),
-    'create_from_an_image': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'imageRef': _IMAGE}},
-        0,
+    'create_from_an_image': _create(0, size=1, imageRef=_IMAGE),
+    'create_from_an_image_with_a_type': _create(
+        0, size=1, imageRef=_IMAGE, volume_type='striped'
     ),
-    'create_from_an_image_with_a_type': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'imageRef': _IMAGE, 'volume_type': 'striped'}},
-        0,
+    'create_from_a_volume': _create(
+        0, size=1, source_volid='{id}', volume_type='rbd'
     ),
-    'create_from_a_volume': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'source_volid': '{id}', 'volume_type': 'rbd'}},
-        0,
+    'create_from_a_snapshot': _create(
+        1, snapshot_id='{snapshot}', volume_type='rbd'
     ),
-    'create_from_a_snapshot': (
-        'POST',
-        '/volumes',
-        {'volume': {'snapshot_id': '{snapshot}', 'volume_type': 'rbd'}},
-        1,
+    'create_from_a_snapshot_with_a_type_that_has_keys': _create(
+        2, snapshot_id='{snapshot}', volume_type='striped'
     ),
-    'create_from_a_snapshot_with_a_type_that_has_keys': (
-        'POST',
-        '/volumes',
-        {'volume': {'snapshot_id': '{snapshot}', 'volume_type': 'striped'}},
-        2,
-    ),
-    'create_from_a_snapshot_whose_type_may_refuse': (
-        'POST',
-        '/volumes',
-        {'volume': {'snapshot_id': '{snapshot}'}},
-        2,
+    'create_from_a_snapshot_whose_type_may_refuse': _create(
+        2, snapshot_id='{snapshot}'
     ),
     'list': ('GET', '/volumes/detail', None, 0),
     'show': ('GET', '/volumes/{id}', None, 0),
     'rename': ('PUT', '/volumes/{id}', {'volume': {'name': 'other'}}, 0),
     'metadata': (
-        'POST',
-        '/volumes/{id}/metadata',
-        {'metadata': {'a': 'b'}},
+        *('POST', '/volumes/{id}/metadata', {'metadata': {'a': 'b'}}),
         0,
     ),
     'snapshot': (
-        'POST',
-        '/snapshots',
+        *('POST', '/snapshots'),
         {'snapshot': {'volume_id': '{id}', 'metadata': {'a': 'b'}}},
         0,
     ),
-    'extend': (
-        'POST',
-        '/volumes/{id}/action',
-        {'os-extend': {'new_size': 2}},
-        2,
-    ),
-    'reserve': (
-        'POST',
-        '/attachments',
-        {'attachment': {'volume_uuid': '{id}', 'instance_uuid': _SERVER}},
-        1,
-    ),
-    'attach': (
-        'POST',
-        '/attachments',
-        {
-            'attachment': {
-                'volume_uuid': '{id}',
-                'instance_uuid': _SERVER,
-                'connector': _CONNECTOR,
-            }
-        },
-        1,
-    ),
+    'extend': _action(2, 'os-extend', new_size=2),
+    'reserve': _attach(1),
+    'attach': _attach(1, connector=_CONNECTOR),
     'update_an_attachment': (
-        'PUT',
-        '/attachments/{attachment}',
+        *('PUT', '/attachments/{attachment}'),
         {'attachment': {'connector': _CONNECTOR}},
         4,
     ),
-    'initialize_connection': (
-        'POST',
-        '/volumes/{id}/action',
-        {'os-initialize_connection': {'connector': _CONNECTOR}},
-        1,
+    'initialize_connection': _action(
+        1, 'os-initialize_connection', connector=_CONNECTOR
     ),
 }
 
@@ -140,52 +102,20 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
 #: The same for volumes with a record, and requests with keys: for the type of
 #: a new volume and its extra specs, for the volume and its row, and three to
 #: record an accepted value.
-_WITH_KEYS: dict[str, tuple[str, str, Any, int]] = {
-    'create': (
-        'POST',
-        '/volumes',
-        {'volume': {'size': 1, 'metadata': {'rbd:object_size': '4M'}}},
-        2,
-    ),
+_WITH_KEYS: dict[str, _Request] = {
+    'create': _create(2, size=1, metadata={'rbd:object_size': '4M'}),
     'set_a_key': (
-        'POST',
-        '/volumes/{id}/metadata',
+        *('POST', '/volumes/{id}/metadata'),
         {'metadata': {'rbd:cache_mode': 'none'}},
         5,
     ),
     'remove_a_key': ('DELETE', '/volumes/{id}/metadata/rbd:x', None, 1),
-    'extend': (
-        'POST',
-        '/volumes/{id}/action',
-        {'os-extend': {'new_size': 2}},
-        2,
-    ),
-    'set_bootable': (
-        'POST',
-        '/volumes/{id}/action',
-        {'os-set_bootable': {'bootable': True}},
-        2,
-    ),
-    'retype': (
-        'POST',
-        '/volumes/{id}/action',
-        {'os-retype': {'new_type': 'both'}},
-        4,
-    ),
+    'extend': _action(2, 'os-extend', new_size=2),
+    'set_bootable': _action(2, 'os-set_bootable', bootable=True),
+    'retype': _action(4, 'os-retype', new_type='both'),
     'show': ('GET', '/volumes/{id}', None, 0),
     'list': ('GET', '/volumes/detail', None, 0),
-    'attach': (
-        'POST',
-        '/attachments',
-        {
-            'attachment': {
-                'volume_uuid': '{id}',
-                'instance_uuid': _SERVER,
-                'connector': _CONNECTOR,
-            }
-        },
-        1,
-    ),
+    'attach': _attach(1, connector=_CONNECTOR),
     'delete_a_snapshot': ('DELETE', '/snapshots/{snapshot}', None, 1),
 }
 
@@ -238,7 +168,7 @@ class CountsTest(base.ApiTestCase):
         volume.save()
         return str(attachment.id)
 
-    def _cost(self, request: tuple[str, str, Any, int], *made: Any) -> _Counts:
+    def _cost(self, request: _Request, *made: Any) -> _Counts:
         method, path, body, _ = request
         volume = self.volume(*made)
         attachment = self._reserved() if '{attachment}' in path else None
@@ -269,9 +199,7 @@ class CountsTest(base.ApiTestCase):
         cost.images = self.show_image.call_count - images
         return cost
 
-    def _stock_cost(
-        self, request: tuple[str, str, Any, int], *made: Any
-    ) -> _Counts:
+    def _stock_cost(self, request: _Request, *made: Any) -> _Counts:
         self.override_config('osapi_volume_extension', (base.STOCK,))
         self.router = router.APIRouter()
         self.app = self.make_app('member', 'reader')
