@@ -29,14 +29,6 @@ _VALUES: tuple[tuple[dict[str, str], str], ...] = (
 
 # Requests that differ in more than metadata from type rbd and 1 GiB.
 _REQUESTS: tuple[tuple[dict[str, Any], dict[str, str], int, str], ...] = (
-    (
-        {'size': 2048},
-        {'rbd:object_size': '4K', **_MAP},
-        400,
-        '256,000,000',
-    ),
-    # The object map that Ceph enables by default.
-    ({'size': 2048}, {'rbd:object_size': '4K'}, 400, '256,000,000'),
     ({'volume_type': 'rbd-multiattach'}, _MAP, 400, 'multi-attach'),
     (
         {'volume_type': 'rbd-multiattach'},
