@@ -47,6 +47,7 @@ describe('Create Volume of a Glance image', () => {
   function step() {
     const services = injector();
     const scope = services.get('$rootScope').$new();
+    services.get('rbdVolumeOptionsTexts').failed = 'not available';
     scope.stepModels = {volumeForm: volume};
     scope.rbdVolumeOptionsForm = {
       $setValidity: (_, valid) => { validity = valid; }
@@ -152,6 +153,7 @@ describe('Create Volume of a Glance image', () => {
     expect(validity).toBe(true);
     expect(volume.metadata['rbd:object_size']).toBe('1M');
     expect(shown.$('[data-rbd-failed]').prop('hidden')).toBe(false);
+    expect(shown.$('[data-rbd-failed]').text()).toBe('not available');
   });
 
   it('shows why Cinder refused the options', () => {

@@ -14,13 +14,12 @@
   function directive($window, texts) {
     return {
       link: function (scope, $element) {
-        $element.find('[data-rbd-failed]').text(texts.failed || texts.title);
-        link(scope, $element, $window);
+        link(scope, $element, $window, texts);
       }
     };
   }
 
-  function link($scope, $element, $window) {
+  function link($scope, $element, $window, texts) {
     var group = new $window.horizon.rbdGroup.Group($element.children(), {
       values: values,
       done: take
@@ -48,6 +47,7 @@
     /* Other metadata of the volume stays. */
     function take(response) {
       var there = volume().metadata || {};
+      $element.find('[data-rbd-failed]').text(texts.failed || texts.title);
       // Without a response, Cinder checks what was selected before.
       if (response) {
         Object.keys(there).forEach(function (key) {
