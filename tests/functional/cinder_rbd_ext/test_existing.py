@@ -313,16 +313,17 @@ class ManageableTest(base.DriverTestCase):
         self.rbd('snap', 'create', 'volumes/free@point')
         stock_driver = self.make_driver(stock.RBDDriver)
         with self.cluster.image('used'):
-            for method, each in (
-                ('get_manageable_volumes', managed),
-                ('get_manageable_snapshots', snapshot),
+            # One open for each image of the pool, and a second one for each
+            # that can be a volume.
+            for method, each, opens in (
+                ('get_manageable_volumes', managed, 7),
+                ('get_manageable_snapshots', snapshot, 4),
             ):
                 expected = self._listed(stock_driver, method, each)
                 with counts.counting(self.driver) as counted:
                     listed = self._listed(self.driver, method, each)
                 self.assertCountEqual(expected, listed)
-                # One open for each image of the pool, and no program.
-                self.assertEqual((4, 0), (counted.opens, counted.commands))
+                self.assertEqual((opens, 0), (counted.opens, counted.commands))
                 self.assertEqual({True, False}, _safe(listed))
 
     def test_image_of_a_migrated_volume_is_already_managed(self) -> None:
