@@ -149,10 +149,10 @@ class NovaTestCase(base.ServersTestBase):
         """
         stock = guests.parse
 
-        def parsed(xml: str, running: bool) -> Any:
+        def parsed(xml: str, running: bool = True) -> Any:
             return stock(self.told.completed(xml), running)
 
-        self.patch(guests, '_parse', parsed)
+        self.patch(guests, 'parse', parsed)
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import pathlib
 import shutil
+import time
 from typing import cast
 from typing import ClassVar
 
@@ -147,6 +148,12 @@ class Nova(Service):
         self.state.once('nova-image', self._upload)
         wanted = {host.name for host in self._libvirt.hosts}
         self._wait('know its compute hosts', lambda: wanted <= self._known())
+        # Nova counts the last report before a restart, too.
+        started = {host: self._started(host) for host in self._libvirt.hosts}
+        self._wait(
+            'hear from its compute hosts',
+            lambda: all(self._reported(x) > at for x, at in started.items()),
+        )
         if self.runtime.release < _EVENTS_AT_ONCE:
             for host in self._libvirt.hosts:
                 self.state.once(
@@ -165,6 +172,12 @@ class Nova(Service):
         self._wait(
             f'hear from {host.name}', lambda: self._reported(host) > before
         )
+
+    def _started(self, host: ComputeHost) -> str:
+        """Return when nova-compute of a host was started, in UTC."""
+        processes = self.runtime.supervisor.processes()
+        seconds = processes[self._compute(host).name]['start']
+        return time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))
 
     def _reported(self, host: ComputeHost) -> str:
         """Return the time of the last report of a compute host in Nova."""
