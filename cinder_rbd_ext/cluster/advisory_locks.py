@@ -98,8 +98,11 @@ class Lock:
         return number
 
     def is_held(self) -> bool:
-        """Return False if the lock was lost at any time."""
-        return self._wait(self._request_state()) == 0
+        """Renew the lock; return False if it was lost at any time.
+
+        A step that follows has the whole duration, also after a pause.
+        """
+        return self._wait(self._request(_MUST_RENEW)) == 0
 
     def release(self) -> bool:
         """Release the lock; return False if it was lost at any time.
