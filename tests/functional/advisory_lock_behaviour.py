@@ -3,6 +3,7 @@
 """Behaviours of advisory locks, for Ceph and for the fake cluster."""
 
 import errno
+import time
 from typing import Any
 from unittest import mock
 
@@ -79,6 +80,23 @@ class Behaviour:
         self.pass_time()
         self.assertFalse(lock.is_held())
         self.assertFalse(lock.release())
+
+    def test_check_makes_a_lock_last_its_whole_duration_again(self) -> None:
+        """After a pause, the step that follows it may take that long."""
+        self.lasting(2)
+        # No thread renews it.
+        patch = mock.patch.object(
+            advisory_locks.Lock, 'renew', autospec=True, return_value=None
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+        lock = self.lock(self.one)
+        self.assertEqual(0, lock.take())
+        until = time.monotonic() + 3.5
+        while time.monotonic() < until:
+            time.sleep(0.9)
+            self.assertTrue(lock.is_held())
+        self.assertTrue(lock.release())
 
     def test_lock_that_has_ended_is_free(self) -> None:
         self.lasting(1)
