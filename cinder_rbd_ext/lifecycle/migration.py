@@ -428,9 +428,14 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
 
 
 def _new_type_of(volume: protocols.Volume) -> str:
-    """Return the type that a volume gets when it moves; empty for none."""
+    """Return the type that a volume gets when it moves; empty for none.
+
+    The marker of a retype that was refused has replaced what the API wrote.
+    """
     if volume.status != marker.RETYPING:
         return ''
+    if refused := getattr(volume, retypes.NEW_TYPE, ''):
+        return str(refused)
     return record.items_of(volume.id).get(image_record.RECORD_NEW_TYPE, '')
 
 

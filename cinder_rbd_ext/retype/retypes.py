@@ -62,6 +62,9 @@ _ATTACHED = (
 #: Why Cinder must not copy a volume whose retype was refused either. An
 #: attribute and not a field: Cinder stores the fields of the volume.
 NOT_COPIED = '_rbd_not_copied'
+#: The id of the type of a retype that was refused, in the same way. Cinder
+#: may migrate the volume next, and then saves this type.
+NEW_TYPE = '_rbd_new_type'
 
 Update = dict[str, Any]
 #: The stock driver's part of a retype.
@@ -118,8 +121,9 @@ class Retypes:
         if record.stored(volume.id).status != marker.RETYPING:
             # Cinder must not migrate the volume either.
             raise late_request.ended(volume)
+        # Cinder migrates the same object next, if the caller allows.
+        setattr(volume, NEW_TYPE, new_type.id)
         if reason in admission.FOR_ALL_COPIES:
-            # Cinder migrates the same object next, if the caller allows.
             setattr(volume, NOT_COPIED, reason)
         return False, None
 

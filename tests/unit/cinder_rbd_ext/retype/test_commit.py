@@ -202,17 +202,30 @@ class CommitTest(copying.CopyingTestCase):
         self.assertEqual(self.former, self.row().name)
         self.check_settled()
 
+    @_BOTH
     def test_type_of_a_retype_that_migrates_is_saved_after_a_kill(
-        self,
+        self, was_refused: bool
     ) -> None:
-        """Cinder's manager saves the type after the driver's commit."""
-        volume = self.requested(is_migrated=True)
-        self.save_row(status='retyping', previous_status='available')
-        volume = self.row()
-        # As the first part of the retype leaves it.
+        """Cinder's manager saves the type after the driver's commit.
+
+        It has tried a retype first if the host is the same.
+        """
+        volume = self.requested()
+        # As the API extension leaves it.
         record.write(
             volume.id, {image_record.RECORD_NEW_TYPE: self.new_type.id}
         )
+        if was_refused:
+            self.obstacle.return_value = 'the image has clones'
+            self.assertEqual(
+                (False, None),
+                self.driver.retype(
+                    self.context, volume, self.new_type, {}, None
+                ),
+            )
+            self.obstacle.return_value = None
+        self.is_migrated = True
+        self.update(volume, {'migration_status': 'migrating'})
         with mock.patch.object(
             self.driver._migrations,
             '_complete',
