@@ -15,7 +15,10 @@ cluster, which has been searching for interrupted retypes all the time.
 In half of the trials, the volume has an encryption key.
 
 A service can also be stopped at a line (``pauses``) until another one has
-recovered, and then continues.
+recovered, and then continues. It is stopped while none of its threads uses the
+database: SQLite locks the whole file for a transaction.
+
+Each trial has a database of its own, and removes the images that it leaves.
 """
 
 import argparse
@@ -27,9 +30,12 @@ import os
 import pathlib
 import random
 import select
+import shutil
 import signal
 import socket
 import sys
+import tempfile
+import threading
 import time
 from typing import Any
 import uuid
@@ -46,6 +52,7 @@ from cinder.volume.drivers import rbd as stock_rbd
 from oslo_config import cfg
 from oslo_utils import units
 import rbd
+from sqlalchemy import event
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
@@ -87,9 +94,7 @@ def _configure(conf: str, directory: str) -> None:
     cfg.CONF([], project='cinder')
     cfg.CONF.set_override('host', 'host')
     cfg.CONF.set_override('state_path', directory)
-    cfg.CONF.set_override(
-        'connection', f'sqlite:///{directory}/cinder.sqlite', 'database'
-    )
+    _use_database(directory)
     for group, pool in _POOLS.items():
         _settings(group)
         for name, value in (
@@ -100,6 +105,11 @@ def _configure(conf: str, directory: str) -> None:
             ('volume_backend_name', group),
         ):
             cfg.CONF.set_override(name, value, group=group)
+
+
+def _use_database(folder: str) -> None:
+    url = f'sqlite:///{folder}/cinder.sqlite?timeout={_LONGEST}'
+    cfg.CONF.set_override('connection', url, 'database')
 
 
 def _settings(group: str) -> Any:
@@ -137,6 +147,30 @@ def _ended(running: tuple[int, int]) -> Any:
         answer = output.read()
     os.waitpid(pid, 0)
     return json.loads(answer) if answer else None
+
+
+class _DatabaseUse:
+    """The connections to the database that the threads of a service use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connections = 0
+        event.listen(db.get_engine(), 'checkout', lambda *_: self._add(1))
+        event.listen(db.get_engine(), 'checkin', lambda *_: self._add(-1))
+
+    def _add(self, number: int) -> None:
+        with self._lock:
+            self._connections += number
+
+    def stop(self) -> bool:
+        """Stop this process if no thread uses the database.
+
+        :returns: whether it was stopped, and goes on
+        """
+        with self._lock:
+            if not self._connections:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            return not self._connections
 
 
 class Service:
@@ -242,7 +276,7 @@ class Service:
         ident: str,
         type_id: str,
         last_line: int | None = None,
-        how: int = signal.SIGKILL,
+        stops: bool = False,
         begins: Callable[[], None] | None = None,
     ) -> int:
         """Retype or migrate a volume; return the lines run.
@@ -250,20 +284,24 @@ class Service:
         :param begins: called before the driver's method
         :param last_line: the number of the line of code at which this process
             is killed or stopped; 0 for none, None if lines are not counted
-        :param how: the signal
+        :param stops: whether to stop it, at the first line from that at which
+            it does not use the database
         """
         request = self._retype if kind == _RETYPE else self._migrate
+        database = _DatabaseUse()
         lines = 0
 
         def trace(frame: Any, event: str, _argument: Any) -> Any:
-            nonlocal lines
+            nonlocal lines, stops
             is_manager = frame.f_code is request.__code__
             if not (is_manager or frame.f_code.co_filename.startswith(_CODE)):
                 return None
             if event == 'line':
                 lines += 1
-                if lines == last_line:
-                    os.kill(os.getpid(), how)
+                if lines == last_line and not stops:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if stops and lines >= (last_line or 0):
+                    stops = not database.stop()
             return trace
 
         if begins is not None:
@@ -314,6 +352,14 @@ class Service:
                 entry['name']: entry['id']
                 for entry in rbd.RBD().trash_list(client.ioctx)
             }
+
+    def remove_all(self) -> None:
+        """Remove all images, also from the trash."""
+        for pool in _POOLS.values():
+            with stock_rbd.RADOSClient(self._driver, pool) as client:
+                for name in rbd.RBD().list(client.ioctx):
+                    rbd.RBD().trash_move(client.ioctx, name)
+            self._empty_trash(pool)
 
     def _empty_trash(self, pool: str) -> None:
         with stock_rbd.RADOSClient(self._driver, pool) as client:
@@ -479,9 +525,11 @@ class _Trials:
 
     :param seed: of the random numbers
     :param types: the ids of the volume type before and after a retype
+    :param folder: the folder of the database with these types alone
     """
 
-    def __init__(self, seed: int, types: tuple[str, str]) -> None:
+    def __init__(self, seed: int, types: tuple[str, str], folder: str) -> None:
+        self._folder = folder
         self._chance = random.Random(seed)
         self._plain, self._striped = types
         # Seconds that a request takes, and its lines of code, by kind.
@@ -527,9 +575,7 @@ class _Trials:
         line = 1 + int(part * self._lines[kind])
 
         def run(request: _Request) -> dict[str, Any]:
-            running, _ = self._begun(
-                request, last_line=line, how=signal.SIGSTOP
-            )
+            running, _ = self._begun(request, last_line=line, stops=True)
             how = os.WEXITED | os.WSTOPPED | os.WNOWAIT
             status = os.waitid(os.P_PID, running[0], how)
             if status is None or status.si_status != signal.SIGSTOP:
@@ -587,6 +633,9 @@ class _Trials:
         key = uuid.UUID(int=self._chance.getrandbits(128))
         is_encrypted = self._chance.choice((False, True))
         cluster = self._chance.choice((None, _CLUSTER))
+        folder = tempfile.mkdtemp(dir=self._folder)
+        shutil.copy(f'{self._folder}/cinder.sqlite', folder)
+        _use_database(folder)
 
         def prepare() -> Any:
             return Service(cluster=cluster).prepare(
@@ -604,6 +653,8 @@ class _Trials:
         killed = kill(request)
         here.send(b'.')
         result = _ended(recovering) or {'wrong': ['recovery has failed']}
+        if result['wrong']:
+            _ended(_run(lambda: Service().remove_all()))
         here.close()
         remote.close()
         told = {
@@ -692,7 +743,7 @@ def main() -> None:
     advisory_locks.DURATION = _DURATION
     advisory_locks.INTERVAL = 0.5
     types = _ended(_run(_make_types))
-    trials = _Trials(args.seed, types)
+    trials = _Trials(args.seed, types, args.directory)
     for kind in args.kinds:
         trials.unharmed(kind)
         trials.count_lines(kind)
