@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import functools
+from concurrent import futures
+import graphlib
 
 from sandbox_cloud import packages
 from sandbox_cloud import processes
-from sandbox_cloud import schedule
 from sandbox_cloud import services
 from sandbox_cloud.contract import Service
 from sandbox_cloud.progress import Progress
 from sandbox_cloud.runtime import Runtime
 from sandbox_cloud.state import State
+
+#: What is shown when a step has ended.
+_DONE = {'initialise': 'initialised', 'start': 'ready', 'introduce': 'known'}
 
 
 class Cloud:
@@ -46,7 +48,7 @@ class Cloud:
                 ],
                 suite,
             )
-        schedule.run(self._tasks(progress))
+        self._run_steps(progress)
 
     def fetch(self, progress: Progress) -> None:
         """Do everything in advance that requires a network."""
@@ -75,48 +77,51 @@ class Cloud:
             self.runtime.render(name, target, etc=self.services['ceph'].etc)
             target.chmod(0o700)
 
-    def _tasks(self, progress: Progress) -> Sequence[schedule.Task]:
-        def task(
-            name: str, action: str, needs: set[str], each: Service
-        ) -> schedule.Task:
-            return schedule.Task(
-                name,
-                functools.partial(self._step, progress, name, each, action),
-                frozenset(needs),
+    def _run_steps(self, progress: Progress) -> None:
+        """Run the steps of all services with maximum parallelism.
+
+        After a failure, no more steps start.
+        """
+        order: graphlib.TopologicalSorter[tuple[str, str]]
+        order = graphlib.TopologicalSorter()
+        for name, each in self.services.items():
+            order.add(
+                (name, 'initialise'),
+                *((other, 'start') for other in each.initialise_after),
             )
+            order.add(
+                (name, 'start'),
+                (name, 'initialise'),
+                *((other, 'start') for other in each.requires),
+            )
+            order.add(
+                (name, 'introduce'),
+                (name, 'start'),
+                *((other, 'introduce') for other in each.introduce_after),
+            )
+        order.prepare()
+        running = {}
+        # Threads only wait for processes, so their number may exceed the
+        # cores.
+        with futures.ThreadPoolExecutor(len(self.services)) as pool:
+            while order.is_active():
+                for step in order.get_ready():
+                    running[pool.submit(self._step, progress, *step)] = step
+                ended, _ = futures.wait(
+                    running, return_when=futures.FIRST_COMPLETED
+                )
+                for future in ended:
+                    future.result()
+                    order.done(running.pop(future))
 
-        tasks = []
-        for each in self.services.values():
-            name = each.name
-            begin = {f'{other} ready' for other in each.initialise_after}
-            ready = {f'{other} ready' for other in each.requires}
-            last = {f'{other} known' for other in each.introduce_after}
-            tasks += [
-                task(f'{name} initialised', 'initialise', begin, each),
-                task(
-                    f'{name} ready',
-                    'start',
-                    ready | {f'{name} initialised'},
-                    each,
-                ),
-                task(
-                    f'{name} known',
-                    'introduce',
-                    last | {f'{name} ready'},
-                    each,
-                ),
-            ]
-        return tasks
-
-    def _step(
-        self, progress: Progress, name: str, each: Service, action: str
-    ) -> None:
+    def _step(self, progress: Progress, name: str, action: str) -> None:
+        each = self.services[name]
         if getattr(type(each), action) is getattr(Service, action) and (
             action != 'start'
         ):
             # There is nothing to do and nothing to show.
             return
-        with progress.step(name):
+        with progress.step(f'{name} {_DONE[action]}'):
             getattr(each, action)()
             if action == 'start':
                 each.wait()

@@ -28,6 +28,7 @@ import http.client
 import pathlib
 import socket
 import time
+from typing import Any
 from typing import ClassVar
 from typing import TYPE_CHECKING
 
@@ -202,3 +203,57 @@ class Service(abc.ABC):
                     f'{_PATIENCE:.0f} s; see {self.state.log}'
                 )
             time.sleep(0.1)
+
+
+class OpenStackService(Service):
+    """A service with a configuration file, an API and a schema."""
+
+    #: The module of its API for uWSGI.
+    wsgi: ClassVar[str]
+    #: The program that manages its database, and the arguments that create
+    #: its schema.
+    schema: ClassVar[tuple[str, ...]]
+    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
+
+    @property
+    def conf(self) -> pathlib.Path:
+        """Its configuration file."""
+        return self.etc / f'{self.name}.conf'
+
+    @property
+    def api_environ(self) -> dict[str, str]:
+        """The variables that tell its API the configuration file."""
+        return {f'OS_{self.name.upper()}_CONFIG_DIR': str(self.etc)}
+
+    def render(self) -> None:
+        """Write its configuration."""
+        self.runtime.render(
+            self.conf.name, self.conf, data=self.data, **self.values()
+        )
+        self.render_uwsgi(self.wsgi, **self.uwsgi_options)
+
+    @property
+    def uwsgi_options(self) -> dict[str, Any]:
+        """Options of :meth:`render_uwsgi`."""
+        return {}
+
+    def values(self) -> dict[str, object]:
+        """Return further values of its configuration."""
+        return {}
+
+    def programs(self) -> tuple[Program, ...]:
+        """Return the API."""
+        return (self.uwsgi(self.api_environ, (self.conf,)),)
+
+    def initialise(self) -> None:
+        """Create its schema."""
+        self.state.once(f'{self.name}-schema', self._sync)
+
+    def _sync(self) -> None:
+        self.manage(*self.schema)
+
+    def manage(self, program: str, *arguments: str, **environ: str) -> None:
+        """Run a management program with its configuration file."""
+        conf = ('--config-file', str(self.conf))
+        path = self.runtime.venv.program(program)
+        self.runtime.execute(program, path, *conf, *arguments, **environ)

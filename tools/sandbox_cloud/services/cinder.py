@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import pathlib
 import time
 from typing import Any
 from typing import ClassVar
 
 from sandbox_cloud import errors
 from sandbox_cloud.contract import CatalogEntry
-from sandbox_cloud.contract import Service
+from sandbox_cloud.contract import OpenStackService
 from sandbox_cloud.program import Program
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
@@ -44,13 +43,12 @@ _LUKS = {
 }
 
 
-class Cinder(Service):
+class Cinder(OpenStackService):
     """The volume service: API, scheduler, volumes and backups."""
 
     name: ClassVar[str] = 'cinder'
     ports: ClassVar[tuple[int, ...]] = (8776,)
     health: ClassVar[str | None] = '/'
-    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = ('ceph', 'rabbitmq', 'memcached')
     introduce_after: ClassVar[tuple[str, ...]] = ('keystone',)
     # fixtures: cinder.tests imports it and contains the fake driver.
@@ -60,32 +58,33 @@ class Cinder(Service):
         'fixtures',
     )
     databases: ClassVar[tuple[str, ...]] = ('cinder',)
+    wsgi: ClassVar[str] = 'cinder.wsgi.api'
+    schema: ClassVar[tuple[str, ...]] = ('cinder-manage', 'db', 'sync')
     catalog: ClassVar[tuple[CatalogEntry, ...]] = (
         CatalogEntry('cinder', 'volumev3', _URL),
         CatalogEntry('cinder', 'block-storage', _URL),
     )
 
-    @property
-    def conf(self) -> pathlib.Path:
-        """Its configuration file."""
-        return self.etc / 'cinder.conf'
-
     def render(self) -> None:
         """Write its configuration."""
         (self.data / 'lock').mkdir(parents=True, exist_ok=True)
+        super().render()
+
+    def values(self) -> dict[str, object]:
+        """Return the driver and what it needs."""
         helper = self.runtime.venv.program('privsep-helper')
-        self.runtime.render(
-            'cinder.conf',
-            self.conf,
-            data=self.data,
-            driver=_DRIVER,
-            ceph_conf=self.services['ceph'].etc / 'ceph.conf',
-            secret_uuid=self.state.uuid('libvirt'),
-            helper=f'{helper} --config-file {self.conf}',
-        )
+        return {
+            'driver': _DRIVER,
+            'ceph_conf': self.services['ceph'].etc / 'ceph.conf',
+            'secret_uuid': self.state.uuid('libvirt'),
+            'helper': f'{helper} --config-file {self.conf}',
+        }
+
+    @property
+    def uwsgi_options(self) -> dict[str, Any]:
+        """The configuration and log files of the API."""
         log = self.state.log / 'cinder-api.log'
-        pyargv = f'--config-file={self.conf} --log-file={log}'
-        self.render_uwsgi('cinder.wsgi.api', pyargv=pyargv)
+        return {'pyargv': f'--config-file={self.conf} --log-file={log}'}
 
     def programs(self) -> tuple[Program, ...]:
         """Return API, scheduler, volume and backup service."""
@@ -108,15 +107,6 @@ class Cinder(Service):
                 )
             )
         return (*daemons, api)
-
-    def initialise(self) -> None:
-        """Create its schema."""
-        self.state.once('cinder-schema', self._sync)
-
-    def _sync(self) -> None:
-        manage = self.runtime.venv.program('cinder-manage')
-        conf = ('--config-file', str(self.conf))
-        self.runtime.execute('cinder-manage', manage, *conf, 'db', 'sync')
 
     def introduce(self) -> None:
         """Create the volume types; wait until each back end accepts work."""

@@ -7,48 +7,48 @@ from __future__ import annotations
 import base64
 import pathlib
 import secrets
+from typing import Any
 from typing import ClassVar
 
 from sandbox_cloud.api import KEYSTONE
 from sandbox_cloud.api import REGION
 from sandbox_cloud.contract import CatalogEntry
-from sandbox_cloud.contract import Service
-from sandbox_cloud.program import Program
+from sandbox_cloud.contract import OpenStackService
 from sandbox_cloud.state import write_private
 
 
-class Keystone(Service):
+class Keystone(OpenStackService):
     """The identity service."""
 
     name: ClassVar[str] = 'keystone'
     ports: ClassVar[tuple[int, ...]] = (5000,)
     health: ClassVar[str | None] = '/v3'
-    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = ('memcached',)
     distributions: ClassVar[tuple[str, ...]] = ('keystone',)
     databases: ClassVar[tuple[str, ...]] = ('keystone',)
+    wsgi: ClassVar[str] = 'keystone.wsgi.api'
+    schema: ClassVar[tuple[str, ...]] = ('keystone-manage', 'db_sync')
 
     @property
-    def conf(self) -> pathlib.Path:
-        """Its configuration file."""
-        return self.etc / 'keystone.conf'
+    def uwsgi_options(self) -> dict[str, Any]:
+        """All services ask it."""
+        return {'workers': 2}
+
+    @property
+    def api_environ(self) -> dict[str, str]:
+        """The configuration file."""
+        return {'OS_KEYSTONE_CONFIG_FILES': str(self.conf)}
 
     def render(self) -> None:
         """Write the configuration, and clouds.yaml for clients."""
-        self.runtime.render('keystone.conf', self.conf, data=self.data)
-        self.render_uwsgi('keystone.wsgi.api', workers=2)
+        super().render()
         self.runtime.render('clouds.yaml', self.state.run / 'clouds.yaml')
-
-    def programs(self) -> tuple[Program, ...]:
-        """Return the API."""
-        environ = {'OS_KEYSTONE_CONFIG_FILES': str(self.conf)}
-        return (self.uwsgi(environ, (self.conf,)),)
 
     def initialise(self) -> None:
         """Create keys, schema and the administrator."""
         for name in ('fernet-keys', 'credential-keys'):
             self._make_keys(self.data / name)
-        self.state.once('keystone-schema', self._sync)
+        super().initialise()
         self.state.once('keystone-bootstrap', self._bootstrap)
 
     def _make_keys(self, folder: pathlib.Path) -> None:
@@ -60,20 +60,10 @@ class Keystone(Service):
                 write_private(folder / number, key.decode())
         folder.chmod(0o700)
 
-    def _manage(self, *arguments: str, **environ: str) -> None:
-        manage = self.runtime.venv.program('keystone-manage')
-        conf = ('--config-file', str(self.conf))
-        self.runtime.execute(
-            'keystone-manage', manage, *conf, *arguments, **environ
-        )
-
-    def _sync(self) -> None:
-        self._manage('db_sync')
-
     def _bootstrap(self) -> None:
         # Passed in the environment, because all users can read a command line.
-        self._manage(
-            'bootstrap',
+        self.manage(
+            *('keystone-manage', 'bootstrap'),
             OS_BOOTSTRAP_PASSWORD=self.state.secret('admin'),
             OS_BOOTSTRAP_REGION_ID=REGION,
             OS_BOOTSTRAP_PUBLIC_URL=KEYSTONE,

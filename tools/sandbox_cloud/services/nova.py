@@ -17,7 +17,7 @@ from sandbox_cloud.api import NOVA
 from sandbox_cloud.api import PLACEMENT
 from sandbox_cloud.compute_hosts import ComputeHost
 from sandbox_cloud.contract import CatalogEntry
-from sandbox_cloud.contract import Service
+from sandbox_cloud.contract import OpenStackService
 from sandbox_cloud.program import Program
 from sandbox_cloud.services.libvirt import Libvirt
 
@@ -30,13 +30,12 @@ _IMAGE = 'tiny'
 _EVENTS_AT_ONCE = '2026.1'
 
 
-class Nova(Service):
+class Nova(OpenStackService):
     """The compute service."""
 
     name: ClassVar[str] = 'nova'
     ports: ClassVar[tuple[int, ...]] = (8774,)
     health: ClassVar[str | None] = '/'
-    initialise_after: ClassVar[tuple[str, ...]] = ('mariadb',)
     requires: ClassVar[tuple[str, ...]] = (
         *('rabbitmq', 'memcached', 'libvirt', 'placement', 'keystone'),
     )
@@ -46,11 +45,6 @@ class Nova(Service):
     catalog: ClassVar[tuple[CatalogEntry, ...]] = (
         CatalogEntry('nova', 'compute', NOVA),
     )
-
-    @property
-    def conf(self) -> pathlib.Path:
-        """The configuration file of all but the compute hosts."""
-        return self.etc / 'nova.conf'
 
     def compute_conf(self, host: ComputeHost) -> pathlib.Path:
         """Return a compute host's configuration file, without a database."""
@@ -101,7 +95,6 @@ class Nova(Service):
 
     def programs(self) -> tuple[Program, ...]:
         """Return API, conductor, scheduler and compute hosts."""
-        environ = {'OS_NOVA_CONFIG_DIR': str(self.etc)}
         daemons = [
             Program(
                 f'nova-{name}',
@@ -114,7 +107,7 @@ class Nova(Service):
             for name in ('conductor', 'scheduler')
         ]
         computes = [self._compute(host) for host in self._libvirt.hosts]
-        api = self.uwsgi(environ, (self.conf,))
+        api = self.uwsgi(self.api_environ, (self.conf,))
         return (*daemons, *computes, api)
 
     def _compute(self, host: ComputeHost) -> Program:
@@ -131,11 +124,8 @@ class Nova(Service):
             loads_suite=True,
         )
 
-    def initialise(self) -> None:
-        """Create its schemas and cells."""
-        self.state.once('nova-schema', self._sync)
-
     def _sync(self) -> None:
+        """Create its schemas and cells."""
         script = pathlib.Path(__file__).parents[1] / 'nova_schema.py'
         python = self.runtime.venv.program('python')
         self.runtime.execute(
