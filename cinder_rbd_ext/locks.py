@@ -60,6 +60,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import advisory_locks
+from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.i18n import _
 from rbd_volume_options import bindings
 from rbd_volume_options import ownership
@@ -271,9 +272,17 @@ def shared_by_id(
 ) -> Iterator[Any]:
     """Act as :func:`shared` for a volume that was not read yet."""
     name = name or CONF.volume_name_template % volume_id
-    with _of_volume(driver, volume_id, name, _SHARED, wait) as held:
-        held.volume._context = request_context
-        yield held.volume
+    held = None
+    try:
+        with _of_volume(driver, volume_id, name, _SHARED, wait) as held:
+            held.volume._context = request_context
+            yield held.volume
+    except Exception as error:
+        # An image that was replaced is in the trash, without its name.
+        is_gone = errno.ENOENT in blocklisting.numbers(error)
+        if is_gone and held and held.is_lost:
+            _check_unchanged(driver, held, wait)
+        raise
     if held.is_lost:
         _check_unchanged(driver, held, wait)
 

@@ -246,12 +246,22 @@ class RepeatedTest(base.DriverTestCase):
         self.source = self.made_volume()
         self.is_stopped = False
 
-    def stopped(self, owner: type[Any], name: str, is_copied: bool) -> None:
-        """End the locks after a call, and change or replace the volume."""
+    def stopped(
+        self,
+        owner: type[Any],
+        name: str,
+        is_copied: bool,
+        is_late: bool = True,
+    ) -> None:
+        """End the locks, and change or replace the volume.
+
+        :param is_late: whether after a call; otherwise before it, and the
+            image that was replaced is gone
+        """
         stock = getattr(owner, name)
 
         def stop(*args: Any, **kwargs: Any) -> Any:
-            result = stock(*args, **kwargs)
+            result = stock(*args, **kwargs) if is_late else None
             if not self.is_stopped:
                 self.is_stopped = True
                 for lockers in self.cluster.pools['volumes'].locks.held:
@@ -261,7 +271,9 @@ class RepeatedTest(base.DriverTestCase):
                     copy = self.made_volume()
                     values['_name_id'] = copy.id
                 db.volume_update(self.admin, self.source.id, values)
-            return result
+                if not is_late:
+                    del self.cluster.pools['volumes'].images[self.source.name]
+            return result if is_late else stock(*args, **kwargs)
 
         self._patch(f'{owner.__module__}.{owner.__name__}.{name}', stop)
 
@@ -293,6 +305,13 @@ class RepeatedTest(base.DriverTestCase):
         self.driver.extend_volume(self.source, 2)
         stored = self.cluster.stored(self.current().name)
         self.assertEqual(2 * base.GIB, stored.size)
+
+    def test_operation_that_misses_the_former_image_is_repeated(self) -> None:
+        self.stopped(stock_rbd.RBDDriver, 'create_snapshot', True, False)
+        snapshot = self.new_snapshot(self.source)
+        self.assertEqual(
+            [snapshot.name], self.snapshots_of(self.current().name)
+        )
 
     def test_clone_of_a_snapshot_leaves_no_image_without_its_snapshot(
         self,
