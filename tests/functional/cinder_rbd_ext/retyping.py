@@ -15,8 +15,9 @@ cluster, which has been searching for interrupted retypes all the time.
 In half of the trials, the volume has an encryption key.
 
 A service can also be stopped at a line (``pauses``) until another one has
-recovered, and then continues. It is stopped while none of its threads uses the
-database: SQLite locks the whole file for a transaction.
+recovered and a guest has written, and then continues. It is stopped while none
+of its threads uses the database: SQLite locks the whole file for a
+transaction.
 
 Each trial has a database of its own, and removes the images that it leaves.
 """
@@ -236,6 +237,14 @@ class Service:
         with self._image(name, read_only=True) as image:
             return rbd_content.sums(image)
 
+    def attach_and_write(self, volume: Any) -> dict[str, str]:
+        """Connect a guest, which writes; return the checksums then."""
+        self._driver.initialize_connection(volume, {'host': 'compute'})
+        with self._image(volume.name) as image:
+            rbd_content.write(image, 4, 1)
+            rbd_content.write(image, 100, 1)
+        return self._sums(volume.name)
+
     def _retype(self, ident: str, type_id: str) -> None:
         """Retype a volume as Cinder's manager does."""
         tenant = context.RequestContext('user', 'project')
@@ -318,7 +327,7 @@ class Service:
         return volume.status != 'available' and not marker.of_volume(ident)
 
     def search(self, until: socket.socket) -> None:
-        """Search for interrupted retypes, until a byte is received."""
+        """Search for interrupted retypes, until something is received."""
         while not select.select([until], [], [], 0.1)[0]:
             self._driver._recovery.recover_all()
 
@@ -582,10 +591,10 @@ class _Trials:
                 # The request took fewer lines than the one that was counted.
                 _ended(running)
                 return {'killed': 'nothing', 'line': line}
-            _ended(_run(lambda: _recover_beside(request)))
+            sums = _ended(_run(lambda: _recover_beside(request)))
             os.kill(running[0], signal.SIGCONT)
             _ended(running)
-            return {'killed': 'paused', 'line': line}
+            return {'killed': 'paused', 'line': line, 'sums': sums}
 
         self._trial(kind, run)
 
@@ -647,11 +656,13 @@ class _Trials:
         ident, sums = _ended(_run(prepare))
         request = _Request(kind, ident, self._striped, cluster)
         here, remote = socket.socketpair()
-        recovering = _run(lambda: self._recover(request, sums, remote))
+        recovering = _run(lambda: self._recover(request, remote))
         here.recv(1)
         _ended(_run(lambda: _mark(kind, ident)))
         killed = kill(request)
-        here.send(b'.')
+        # A guest can have written since.
+        sums = killed.pop('sums', sums)
+        here.sendall(f'{json.dumps(sums)}\n'.encode())
         result = _ended(recovering) or {'wrong': ['recovery has failed']}
         if result['wrong']:
             _ended(_run(lambda: Service().remove_all()))
@@ -671,13 +682,12 @@ class _Trials:
     def _recover(
         self,
         request: _Request,
-        sums: Any,
         is_killed: socket.socket,
     ) -> dict[str, Any]:
         """Recover as a service that starts, or as the other one of a cluster.
 
-        :param sums: the checksums of the volume
-        :param is_killed: receives a byte after the kill; sends one before
+        :param is_killed: receives the checksums of the volume after the kill;
+            sends a byte before
         """
         ident, cluster = request.ident, request.cluster
         if cluster:
@@ -686,8 +696,9 @@ class _Trials:
             service.search(is_killed)
         else:
             is_killed.send(b'.')
-            is_killed.recv(1)
+            select.select([is_killed], [], [])
             service = Service()
+        sums = json.loads(is_killed.makefile().readline())
         is_begun = not service.is_not_begun(ident)
         if cluster and not is_begun:
             # The request is lost until the killed service starts again.
@@ -708,12 +719,19 @@ class _Trials:
         }
 
 
-def _recover_beside(request: _Request) -> float:
-    """Recover while the service of a request is stopped."""
+def _recover_beside(request: _Request) -> dict[str, str]:
+    """Recover while the service of a request is stopped.
+
+    Then a guest writes to the volume; its new checksums are returned.
+    """
     time.sleep(_EXPIRED)
     service = Service(cluster=request.cluster, name='other-host')
     service._driver.host = f'host@{_GROUP}'
-    return service.recover(request.ident)
+    service.recover(request.ident)
+    volume = service._volume(request.ident)
+    if volume.host != _HOST:
+        service = Service(_OTHER)
+    return service.attach_and_write(volume)
 
 
 def _mark(kind: str, ident: str) -> None:
