@@ -4,10 +4,11 @@
 # Functions for a tree of another release of Debian, in which tools/sandbox and
 # tools/test run (tools/runner/debian.sh). The caller has a mount namespace.
 
-# need_tree SUITE ROOT: install the release, unless it is installed. The caller
-# locks ROOT.lock.
+# need_tree SUITE ROOT [PACKAGE...]: install the release and more packages,
+# unless it is installed. The caller locks ROOT.lock.
 function need_tree {
     local suite=$1 root=$2 mirror
+    shift 2
     # Only a complete installation has the final name.
     [[ ! -e $root ]] || return 0
     echo "installing $suite in $root"
@@ -32,6 +33,12 @@ function need_tree {
     install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
         <<<$'#!/bin/sh\nexit 101'
     echo force-unsafe-io >"$root.partial/etc/dpkg/dpkg.cfg.d/unsafe-io"
+    if (($#)); then
+        export DEBIAN_FRONTEND=noninteractive
+        chroot "$root.partial" apt-get update >>"$root.log"
+        chroot "$root.partial" apt-get install --yes --no-install-recommends \
+            "$@" >>"$root.log"
+    fi
     mv "$root.partial" "$root"
 }
 

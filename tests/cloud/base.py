@@ -166,11 +166,14 @@ class CloudTestCase(base.TestCase):
     def until(self, done: Callable[[], Any], seconds: float = 120) -> Any:
         """Wait until a function returns a true value; return the value."""
         deadline = time.monotonic() + seconds
+        pause = 0.2
         while time.monotonic() < deadline:
             result = done()
             if result:
                 return result
-            time.sleep(0.3)
+            time.sleep(pause)
+            # Requests take processor time that the services need.
+            pause = min(1.5 * pause, 1.5)
         raise AssertionError(f'still waiting after {seconds} s for {done}')
 
     # Clean-up

@@ -6,6 +6,7 @@ See :mod:`sandbox_cloud.guest` for the guest and its requests.
 """
 
 from collections.abc import Iterator
+from concurrent import futures
 import contextlib
 import itertools
 import os
@@ -34,6 +35,8 @@ class ServerTestCase(base.CloudTestCase):
 
     # Guests are emulated, on a busy machine.
     timeout = 600
+    #: Seconds until a server has a status.
+    patience = 240
 
     def compute(
         self,
@@ -102,7 +105,7 @@ class ServerTestCase(base.CloudTestCase):
             busy = record['OS-EXT-STS:task_state']
             return record if record['status'] == status and not busy else None
 
-        record: base.Record = self.until(done, 240)
+        record: base.Record = self.until(done, self.patience)
         return record
 
     def server_action(self, ident: str, **action: Any) -> base.Record:
@@ -233,6 +236,15 @@ class ServerTestCase(base.CloudTestCase):
         )
         return done.stdout
 
+    def cache_modes(self, server: str) -> dict[str, str | None]:
+        """Return the ``cache`` attributes of the disks, by volume."""
+        return {
+            volume: driver.get('cache')
+            for disk in self.domain(server).iter('disk')
+            if (volume := disk.findtext('serial'))
+            and (driver := disk.find('driver')) is not None
+        }
+
     def disk_driver(self, server: str, volume: str) -> dict[str, str]:
         """Return the attributes of the ``driver`` of a volume's disk."""
         driver = self.disk_xml(server, volume).find('driver')
@@ -275,13 +287,37 @@ class ServerTestCase(base.CloudTestCase):
 
         :param request: such as ``write 4 word`` or ``read 4``
         """
-        number = next(_NUMBERS)
-        host = self.show(volume)['os-vol-host-attr:host']
-        pool = 'volumes2' if host.endswith('rbd2') else 'volumes'
-        guest.ask(f'{pool}/{self.image_name(volume)}', f'{number} {request}')
-        said: str = self.until(
-            lambda: guest.answer(self.console(server), number)
-        )
+        return self.ask_about(server, {volume: request})[volume]
+
+    def ask_about(
+        self, server: str, requests: dict[str, str]
+    ) -> dict[str, str]:
+        """Send a request in each of several volumes at once.
+
+        :returns: the guest's answer for each volume
+        """
+        numbers = {volume: next(_NUMBERS) for volume in requests}
+
+        def send(volume: str) -> None:
+            shown = self.show(volume)
+            is_other = shown['os-vol-host-attr:host'].endswith('rbd2')
+            pool = 'volumes2' if is_other else 'volumes'
+            name = shown['os-vol-mig-status-attr:name_id'] or volume
+            line = f'{numbers[volume]} {requests[volume]}'
+            guest.ask(f'{pool}/volume-{name}', line)
+
+        def answers() -> dict[str, str] | None:
+            console = self.console(server)
+            said = {
+                volume: answer
+                for volume, number in numbers.items()
+                if (answer := guest.answer(console, number))
+            }
+            return said if len(said) == len(numbers) else None
+
+        with futures.ThreadPoolExecutor() as threads:
+            list(threads.map(send, requests))
+        said: dict[str, str] = self.until(answers)
         return said
 
     def check_guest_writes(self, server: str, volume: str) -> str:

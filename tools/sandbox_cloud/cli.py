@@ -97,6 +97,13 @@ def _add_starts(add: _Add) -> None:
         help='compute hosts; 2 for migrations (default: no change, or 1)',
     )
     up.add_argument(
+        '--libvirt',
+        choices=('machine', 'trixie', 'forky'),
+        help="release of Debian of the first host's libvirt and QEMU, "
+        'installed in a folder of the sandbox; servers on it are stopped '
+        '(default: no change, or that of this machine)',
+    )
+    up.add_argument(
         '--osds',
         type=int,
         choices=range(1, 10),
@@ -157,12 +164,14 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
         if args.install:
             release = args.release or place.release or state.releases()[-1]
             place.make()
+            _set_libvirt(place, args)
             with progress.shown() as shown:
                 cloud.Cloud(place, release).fetch(shown)
             return 0
         # Check again: the state may have changed in the meantime.
         release = preflight.check(place, args.release)
         place.make()
+        _set_libvirt(place, args)
         if getattr(args, 'computes', None):
             place.computes = args.computes
         if getattr(args, 'osds', None):
@@ -180,6 +189,11 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
         f'{place.run / "clouds.yaml"}'
     )
     return 0
+
+
+def _set_libvirt(place: state.State, args: argparse.Namespace) -> None:
+    if getattr(args, 'libvirt', None):
+        place.libvirt = args.libvirt.removeprefix('machine')
 
 
 def _demo(place: state.State, args: argparse.Namespace) -> int:

@@ -53,6 +53,17 @@ class ComputeHost:
         return self.state.data / f'libvirt{self.suffix}'
 
     @property
+    def root(self) -> str:
+        """The folder of the Debian release of libvirt; empty for ours.
+
+        Only the first host has another release. So the newer of two hosts has
+        what the machine's libvirt may lack.
+        """
+        if self.number > 1 or not self.state.libvirt:
+            return ''
+        return str(self.state.root / f'libvirt-{self.state.libvirt}')
+
+    @property
     def sockets(self) -> pathlib.Path:
         """The folder of libvirtd's sockets."""
         return self.state.run / f'virt-{self.address}'

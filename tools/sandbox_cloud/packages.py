@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import fcntl
@@ -101,6 +102,31 @@ def bring(profile: str, log: pathlib.Path) -> None:
     if names := missing(profile):
         print(f'installing {" ".join(names)}', flush=True)
         install(names, log)
+
+
+def bring_release(
+    suite: str, root: pathlib.Path, names: Iterable[str], log: pathlib.Path
+) -> None:
+    """Install packages of another release of Debian in a folder."""
+    if root.exists():
+        return
+    bring('platform', log)
+    script = CHECKOUT / 'tools' / 'debian_tree.sh'
+    lock = root.with_suffix('.lock')
+    with lock.open('w') as held, log.open('a') as out:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [
+                *('bash', '-euc', '. "$0"; need_tree "$@"'),
+                *(script, suite, root, *names),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=False,
+        )
+    if done.returncode:
+        raise errors.SandboxError(f'{root} was not installed; see {log}')
 
 
 def install(names: list[str], log: pathlib.Path) -> None:

@@ -142,6 +142,20 @@ class State:
         (self.run / 'computes').write_text(f'{value}\n')
 
     @property
+    def libvirt(self) -> str:
+        """The release of Debian of the first host's libvirt; empty for ours.
+
+        It can change while the cloud is up.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            return (self.run / 'libvirt').read_text().strip()
+        return ''
+
+    @libvirt.setter
+    def libvirt(self, value: str) -> None:
+        (self.run / 'libvirt').write_text(f'{value}\n')
+
+    @property
     def osds(self) -> int:
         """The number of OSDs of the run."""
         with contextlib.suppress(FileNotFoundError):

@@ -12,6 +12,7 @@ import uuid
 
 from sandbox_cloud import compute_hosts
 from sandbox_cloud import errors
+from sandbox_cloud import packages
 from sandbox_cloud.compute_hosts import ComputeHost
 from sandbox_cloud.contract import Service
 from sandbox_cloud.guest_image import GuestImage
@@ -24,6 +25,8 @@ _KEY = """\
   <usage type='ceph'><name>client.cinder secret</name></usage>
 </secret>
 """
+# What a host with libvirt and QEMU of another release of Debian requires.
+_PACKAGES = ('libvirt-daemon-system', 'qemu-system-x86', 'qemu-block-extra')
 # Each connection of a guest to Ceph has an admin socket of librbd:
 # <process>.<number>.asok.
 _GUESTS_CLIENT = """
@@ -83,7 +86,7 @@ class Libvirt(Service):
         shim = self.state.bin / 'with-libvirt'
         conf = self.conf(host)
         command = (
-            *(str(shim), str(host.libvirt), host.name),
+            *(str(shim), str(host.libvirt), host.name, host.root),
             *('/usr/sbin/libvirtd', '--config', str(conf)),
             *('--pid-file', str(host.sockets / 'libvirtd.pid')),
         )
@@ -91,8 +94,16 @@ class Libvirt(Service):
         return Program(f'libvirtd{host.suffix}', command, inputs=inputs)
 
     def initialise(self) -> None:
-        """Create the guest image."""
+        """Create the guest image, and install another release's libvirt."""
         self.guest.make()
+        for host in self.hosts:
+            if host.root:
+                packages.bring_release(
+                    self.state.libvirt,
+                    pathlib.Path(host.root),
+                    _PACKAGES,
+                    self.state.log / 'apt.log',
+                )
 
     def start(self) -> None:
         """Write ceph.conf for guests, and start libvirtd."""
