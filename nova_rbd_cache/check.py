@@ -102,9 +102,8 @@ def _configured(conf: Any) -> Iterator[Finding]:
 
 def _registered(host_settings: settings.Settings) -> Iterator[Finding]:
     """Register the plug-in in this process, as in nova-compute."""
-    for clause in contract.clauses(host_settings):
-        problem = clause.problem()
-        yield Finding(clause.name, problem is None, problem or 'as expected')
+    wrong = '; '.join(contract.problems(host_settings))
+    yield Finding('interfaces of Nova', not wrong, wrong or 'as expected')
     problem = _attempt(lambda: registration.register(host_settings))
     if problem is None:
         loaded = _attempt(

@@ -6,9 +6,7 @@ They run before the plug-in registers. A release that changes one of these
 interfaces would silently ignore cache modes.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
-import dataclasses
 import inspect
 from typing import Any
 
@@ -34,32 +32,67 @@ OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
 _COMPUTE_DRIVER = 'libvirt.LibvirtDriver'
 
 
-@dataclasses.dataclass(frozen=True)
-class Clause:
-    """A requirement of the plug-in.
+# Class, name and parameters after self.
+_Signature = tuple[Any, str, str]
+#: Methods of Nova that ours call or replace.
+_SIGNATURES: tuple[_Signature, ...] = (
+    (net.LibvirtNetVolumeDriver, 'get_config', 'connection_info, disk_info'),
+    (
+        net.LibvirtNetVolumeDriver,
+        'connect_volume',
+        'connection_info, instance',
+    ),
+    (
+        *(compute_driver.STOCK, 'update_provider_tree'),
+        'provider_tree, nodename, allocations',
+    ),
+    (
+        *(compute_driver.STOCK, 'check_can_live_migrate_source'),
+        'context, instance, dest_check_data, block_device_info',
+    ),
+    (
+        *(compute_driver.STOCK, 'check_can_live_migrate_destination'),
+        'context, instance',
+    ),
+    (compute_driver.STOCK, 'get_volume_connector', 'instance'),
+)
+_OF_EPHEMERAL_DISKS: tuple[_Signature, ...] = (
+    (rbd_utils.RBDDriver, 'clone', 'image_location, dest_name, dest_pool'),
+    (rbd_utils.RBDDriver, 'import_image', 'base, name'),
+    (rbd_utils.RBDDriver, 'ceph_args', ''),
+    (rbd_utils.RBDDriver, '_connect_to_rados', 'pool'),
+)
 
-    :ivar name: the subject of the requirement
-    :ivar problem: returns a description of the problem, or None
-    :ivar matters: returns whether the operator's settings need it
+
+def problems(
+    host_settings: settings.Settings | None = None,
+) -> Iterator[str]:
+    """Yield the requirements that Nova does not meet.
+
+    :param host_settings: the operator's settings; without them, only the
+        requirements that do not depend on them are checked
     """
-
-    name: str
-    problem: Callable[[], str | None]
-    matters: Callable[[settings.Settings], bool] = lambda ours: True
-
-
-def _parameters(function: Any) -> list[str]:
-    return list(inspect.signature(function).parameters)
-
-
-def _differs(function: Any, expected: list[str]) -> str | None:
-    parameters = _parameters(function)
-    if parameters[: len(expected)] != expected:
-        return (
-            f'{function.__module__}.{function.__qualname__} takes '
-            f'{", ".join(parameters)}, not {", ".join(expected)}'
+    yield from filter(
+        None, (_volume_drivers(), _compute_driver(), _disk(), _tuned_disk())
+    )
+    signatures = _SIGNATURES
+    if host_settings and host_settings.ephemeral.given:
+        signatures += _OF_EPHEMERAL_DISKS
+    for holder, name, expected in signatures:
+        takes = ', '.join(inspect.signature(getattr(holder, name)).parameters)
+        wanted = ', '.join(filter(None, ('self', expected)))
+        if not f'{takes}, '.startswith(f'{wanted}, '):
+            yield (
+                f'{holder.__module__}.{holder.__qualname__}.{name} takes '
+                f'{takes}, not {wanted}'
+            )
+    # libvirt rejects a disk on an I/O thread that its guest does not have.
+    has_threads = hasattr(driver.LibvirtDriver, '_get_guest_iothread')
+    if host_settings and host_settings.disks.iothread and not has_threads:
+        yield (
+            '[rbd_cache] disk_iothread = True requires Nova 33 (2026.1) or '
+            'later, which gives each guest an I/O thread; unset the option'
         )
-    return None
 
 
 def _volume_drivers() -> str | None:
@@ -70,16 +103,6 @@ def _volume_drivers() -> str | None:
             f"Nova's nor ours"
         )
     return None
-
-
-def _volume_driver() -> str | None:
-    return _differs(
-        net.LibvirtNetVolumeDriver.get_config,
-        ['self', 'connection_info', 'disk_info'],
-    ) or _differs(
-        net.LibvirtNetVolumeDriver.connect_volume,
-        ['self', 'connection_info', 'instance'],
-    )
 
 
 def _stock_disk() -> Any:
@@ -120,83 +143,18 @@ def _tuned_disk() -> str | None:
     return None
 
 
-def _io_threads() -> str | None:
-    # libvirt rejects a disk on an I/O thread that its guest does not have.
-    if not hasattr(driver.LibvirtDriver, '_get_guest_iothread'):
-        return (
-            '[rbd_cache] disk_iothread = True requires Nova 33 (2026.1) or '
-            'later, which gives each guest an I/O thread; unset the option'
-        )
-    return None
-
-
-def compute_driver_problem() -> str | None:
-    """Return a problem with the class that nova-compute loads, or None."""
+def _compute_driver() -> str | None:
     configured = str(nova.conf.CONF.compute_driver)
     if configured.startswith('libvirt.') and configured != _COMPUTE_DRIVER:
         return (
             f'compute_driver = {configured} loads a class that is not ours; '
             f'set compute_driver = {_COMPUTE_DRIVER}'
         )
-    stock = compute_driver.STOCK
     registered = libvirt.LibvirtDriver
-    if registered is not stock and registered not in compute_driver.OURS:
+    if registered not in (compute_driver.STOCK, *compute_driver.OURS):
         return (
             f'the compute driver is {registered.__module__}.'
             f'{registered.__qualname__}, '
             f"which is neither Nova's nor ours"
         )
-    return (
-        _differs(
-            stock.update_provider_tree,
-            ['self', 'provider_tree', 'nodename', 'allocations'],
-        )
-        or _differs(
-            stock.check_can_live_migrate_source,
-            [
-                *('self', 'context', 'instance', 'dest_check_data'),
-                'block_device_info',
-            ],
-        )
-        or _differs(
-            stock.check_can_live_migrate_destination,
-            ['self', 'context', 'instance'],
-        )
-        or _differs(stock.get_volume_connector, ['self', 'instance'])
-    )
-
-
-def _ephemeral() -> str | None:
-    stock = rbd_utils.RBDDriver
-    return (
-        _differs(
-            stock.clone, ['self', 'image_location', 'dest_name', 'dest_pool']
-        )
-        or _differs(stock.import_image, ['self', 'base', 'name'])
-        or _differs(stock.ceph_args, ['self'])
-        or _differs(stock._connect_to_rados, ['self', 'pool'])
-    )
-
-
-CLAUSES: tuple[Clause, ...] = (
-    Clause("Nova's volume drivers", _volume_drivers),
-    Clause('volume driver', _volume_driver),
-    Clause('compute driver class', compute_driver_problem),
-    Clause('disk', _disk),
-    Clause('tuned disk', _tuned_disk),
-    Clause('I/O threads', _io_threads, lambda ours: ours.disks.iothread),
-    Clause('ephemeral disks', _ephemeral, lambda ours: ours.ephemeral.given),
-)
-
-
-def clauses(host_settings: settings.Settings) -> Iterator[Clause]:
-    """Return the requirements for the operator's settings."""
-    return (clause for clause in CLAUSES if clause.matters(host_settings))
-
-
-def problems(host_settings: settings.Settings) -> Iterator[str]:
-    """Return the problems with the requirements that are not met."""
-    for clause in clauses(host_settings):
-        problem = clause.problem()
-        if problem:
-            yield problem
+    return None

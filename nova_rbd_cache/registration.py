@@ -77,7 +77,7 @@ def _remove_traits(conf: Any) -> None:
 
     Nothing is raised: nova-compute must start if the plug-in is disabled.
     """
-    if is_libvirt(conf) and contract.compute_driver_problem() is None:
+    if is_libvirt(conf) and not any(contract.problems()):
         libvirt.LibvirtDriver = compute_driver.WithoutModes
 
 
