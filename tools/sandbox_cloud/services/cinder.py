@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from typing import ClassVar
 
-from sandbox_cloud import errors
 from sandbox_cloud.contract import CatalogEntry
 from sandbox_cloud.contract import OpenStackService
 from sandbox_cloud.program import Program
 
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
-# Seconds. On an idle machine it usually takes ten.
-_PATIENCE = 600
 _BACKENDS = {
     'sandbox@rbd',
     'sandbox@rbd2',
@@ -111,7 +107,12 @@ class Cinder(OpenStackService):
     def introduce(self) -> None:
         """Create the volume types; wait until each back end accepts work."""
         self.state.once('cinder-types', self._make_types)
-        self._wait_backends()
+        # A service that listens, or whose status is up, may still be
+        # connecting to its back end.
+        self._wait(
+            f'know {", ".join(sorted(_BACKENDS))}',
+            lambda: self._known() >= _BACKENDS,
+        )
 
     def _make_types(self) -> None:
         api = self.runtime.api
@@ -128,24 +129,8 @@ class Cinder(OpenStackService):
                 path = f'/types/{made["id"]}/encryption'
                 api.cinder('POST', path, {'encryption': _LUKS})
 
-    def _wait_backends(self) -> None:
-        """Wait until the scheduler knows all back ends and the backup service.
-
-        A service that listens, or whose status is up, may still be connecting
-        to its back end.
-        """
-        deadline = time.monotonic() + _PATIENCE
-        while missing := _BACKENDS - self._known():
-            for program in self.programs():
-                self.runtime.supervisor.check(program.name)
-            if time.monotonic() > deadline:
-                raise errors.SandboxError(
-                    f'Cinder has no {", ".join(sorted(missing))}; see '
-                    f'{self.state.log}/cinder-volume.log'
-                )
-            time.sleep(0.3)
-
     def _known(self) -> set[str]:
+        """Return the back ends of the scheduler, and the services."""
         answer = self.runtime.api.cinder('GET', '/scheduler-stats/get_pools')
         # Named host@backend#pool.
         hosts = {pool['name'].partition('#')[0] for pool in answer['pools']}

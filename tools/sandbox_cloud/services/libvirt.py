@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import functools
 import pathlib
-import time
 from typing import ClassVar
 import uuid
 
 from sandbox_cloud import compute_hosts
-from sandbox_cloud import errors
 from sandbox_cloud import packages
 from sandbox_cloud.compute_hosts import ComputeHost
 from sandbox_cloud.contract import Service
@@ -117,21 +115,12 @@ class Libvirt(Service):
     def wait(self) -> None:
         """Wait until each libvirtd answers; define its secret."""
         for host in self.hosts:
-            self._wait_for(host)
+            path = host.sockets / 'libvirt-sock'
+            self._wait(f'have {path}', path.exists)
             self.state.once(
                 f'libvirt{host.suffix}-secret',
                 functools.partial(self._define_secret, host),
             )
-
-    def _wait_for(self, host: ComputeHost) -> None:
-        deadline = time.monotonic() + 60
-        while not (host.sockets / 'libvirt-sock').exists():
-            self.runtime.supervisor.check(f'libvirtd{host.suffix}')
-            if time.monotonic() > deadline:
-                raise errors.SandboxError(
-                    f'libvirtd has no socket after 60 s; see {self.state.log}'
-                )
-            time.sleep(0.1)
 
     def _define_secret(self, host: ComputeHost) -> None:
         definition = host.libvirt / 'secret.xml'
