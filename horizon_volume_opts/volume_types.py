@@ -34,6 +34,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
 
+_TEMPLATE = 'horizon_volume_opts/_type_fields.html'
 _OF_TYPE = _(
     'All volumes of this type get these options, unless a tenant may set an '
     'option and does. An option without a value has the default of the back '
@@ -157,7 +158,7 @@ class TypeOptionsForm(option_forms.OptionsForm):
                 )
         self.group(
             group.GroupField(
-                members, template='horizon_volume_opts/_type_fields.html'
+                members, lambda: group.render(self, members, _TEMPLATE)
             ),
             after='',
         )

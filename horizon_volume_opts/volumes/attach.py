@@ -104,7 +104,7 @@ class ModeForm(group.StockForm):
         shown = choice and (self.posted or choice.reason is None)
         if choice and shown:
             self.fields[FIELD] = choice.field()
-        return group.GroupField([FIELD], [FIELD] if shown else [])
+        return group.GroupField([FIELD], None if shown else str)
 
     def check(self, data: Any) -> None:
         """Check the mode against the offer of the volume type."""

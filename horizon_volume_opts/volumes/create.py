@@ -2,6 +2,7 @@
 
 """The Create Volume form with layout and image features."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,20 +56,36 @@ def _without_default(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in values.items() if name not in ours}
 
 
-def _context(
-    volume: new_volume.NewVolume, choice: str | None
-) -> dict[str, Any]:
-    return {
+def _drawn(
+    volume: new_volume.NewVolume,
+    choice: str | None,
+    errors_of: Mapping[str, Iterable[str]],
+) -> str:
+    """Return the group for a volume as HTML.
+
+    :param errors_of: the errors of fields, by name
+    """
+    shown = volume.form_fields()
+    form = forms.Form(
+        {fields.name_of(k): text for k, text in volume.requested.items()}
+    )
+    form.fields.update(shown)
+    form.full_clean()
+    for name in shown.keys() & errors_of.keys():
+        form.add_error(name, list(errors_of[name]))
+    context = {
         'volume': volume,
         'label': _LABEL,
         'is_shown': bool(volume.settable or volume.requested),
         'is_custom': choice == _CUSTOM or bool(volume.requested),
     }
+    return group.render(form, shown, _TEMPLATE, context)
 
 
 class CreateForm(group.StockForm):
     """A mixin for the stock form: the options of the selected type."""
 
+    errors: Any
     _is_unavailable = False
 
     def extend(self) -> None:
@@ -94,27 +111,19 @@ class CreateForm(group.StockForm):
         if by_type:
             field = group.GroupField(
                 members,
-                template=_TEMPLATE,
+                self._content,
                 url=rest.address(
                     Group, default_type=self.initial.get('type') or ''
                 ),
                 names=_NAMES,
-                prepare=self._prepare,
             )
         if by_type or members:
             self.group(field, after='size')
 
-    def _prepare(self, field: group.GroupField) -> None:
-        """Look up the source, and set the fields to show."""
+    def _content(self) -> str:
+        """Render the group for the values that the form shows first."""
         volume = self._volume(self._first_values())
-        shown = volume.form_fields()
-        self.fields.update(shown)
-        # Django keeps the former field if the page has shown its error.
-        bound = vars(self)['_bound_fields_cache']
-        for name in shown:
-            bound.pop(name, None)
-        field.shown = tuple(shown)
-        field.context = _context(volume, self.data.get(_CHOICE))
+        return _drawn(volume, self.data.get(_CHOICE), self.errors)
 
     def _first_values(self) -> Mapping[str, Any]:
         """Return the values that the form shows first."""
@@ -187,20 +196,15 @@ class Group(rest.Fragment):
             is_half = error.key in volume.requested and bool(
                 partner and partner not in volume.requested
             )
-        form = forms.Form(
-            {fields.name_of(k): text for k, text in volume.requested.items()}
-        )
-        form.fields.update(volume.form_fields())
-        form.full_clean()
+        errors_of = {}
         # The user is about to select the other one.
         if refusal and not (is_half and changed in _PAIR):
-            name = fields.name_of(refusal.key or '')
-            if name not in form.fields:
-                name = fields.name_of(min(volume.requested))
-            form.add_error(name, refusal.text)
-        context = _context(volume, values.get(_CHOICE))
+            key = refusal.key or ''
+            if key not in {*volume.settable, *volume.requested}:
+                key = min(volume.requested)
+            errors_of = {fields.name_of(key): [refusal.text]}
         return {
-            'html': group.render(form, form.fields, _TEMPLATE, context),
+            'html': _drawn(volume, values.get(_CHOICE), errors_of),
             'metadata': volume.requested,
             'is_valid': refusal is None,
             'is_offered': any(

@@ -58,7 +58,10 @@ class ExtendForm(group.StockForm):
                 'next': (volume.size // step + 1) * step,
                 'stripe': phrasing.striping(state.layout),
             }
-            self.group(group.Note(text), after=_FIELD)
+            self.group(
+                group.GroupField(content=lambda: group.note(text)),
+                after=_FIELD,
+            )
 
     @property
     def _step(self) -> int:

@@ -12,6 +12,7 @@ the form: the script of the page requests it again when one of them changes
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import functools
 from typing import Any
 
 from django import forms
@@ -35,38 +36,30 @@ _NOT_PASSED = _(
 _GROUP = 'horizon_volume_opts/_group.html'
 #: The template of the fields alone.
 ROWS = 'horizon_volume_opts/_rows.html'
-NOTE = 'horizon_volume_opts/_note.html'
+_NOTE = 'horizon_volume_opts/_note.html'
 
 
 class GroupField(forms.Field):
     """A field that represents several fields, which are rendered together.
 
     :param members: the names of the fields
-    :param shown: those that are shown now
-    :param template: the template that renders the content
-    :param context: variables of the template
+    :param content: renders the group; by default, all members. It is not
+        called for a form that is accepted, because it can send requests.
     :param url: the route that returns the content for other values; empty for
         content that does not change
     :param names: the fields of the form on which the content depends
-    :param prepare: completes the field before it is rendered
     """
 
     def __init__(
         self,
         members: Iterable[str] = (),
-        shown: Iterable[str] | None = None,
-        template: str = ROWS,
-        context: Mapping[str, Any] | None = None,
+        content: Callable[[], str] | None = None,
         url: str = '',
         names: Iterable[str] = (),
-        prepare: Callable[['GroupField'], None] | None = None,
     ) -> None:
         super().__init__(required=False, label='')
-        self.prepare = prepare
+        self.content = content
         self.members = tuple(members)
-        self.shown = self.members if shown is None else tuple(shown)
-        self.template = template
-        self.context = context or {}
         self.url = url
         self.names = ' '.join(names)
 
@@ -75,11 +68,10 @@ class GroupField(forms.Field):
         return BoundGroup(form, self, field_name)
 
 
-class Note(GroupField):
-    """A line of text between the fields of a form."""
-
-    def __init__(self, text: Any) -> None:
-        super().__init__(template=NOTE, context={'text': text})
+def note(text: Any) -> str:
+    """Return a line of text between the fields of a form as HTML."""
+    drawn: str = loader.render_to_string(_NOTE, {'text': text})
+    return drawn.strip()
 
 
 class BoundGroup(forms.BoundField):
@@ -100,7 +92,10 @@ class BoundGroup(forms.BoundField):
         self, widget: Any = None, attrs: Any = None, only_initial: bool = False
     ) -> str:
         """Render the group."""
-        content = self.content()
+        render_content = self.field.content or functools.partial(
+            render, self.form, self.field.members
+        )
+        content: str = render_content()
         if not self.field.url:
             return content
         # Dialogs are loaded by a script.
@@ -118,18 +113,6 @@ class BoundGroup(forms.BoundField):
             },
         )
         return drawn
-
-    def content(self) -> str:
-        """Render what depends on other fields."""
-        if self.field.prepare:
-            # Not for a form that is accepted: it would send requests.
-            self.field.prepare(self.field)
-        return render(
-            self.form,
-            self.field.shown,
-            self.field.template,
-            self.field.context,
-        )
 
     def __str__(self) -> str:
         return str(self.as_widget())

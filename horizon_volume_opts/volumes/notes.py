@@ -44,7 +44,8 @@ class NotedForm(group.StockForm):
         except discovery.Unavailable:
             return
         if any(offer.reason is None for offer in visible):
-            self.group(group.Note(self.note), after=self.after)
+            line = group.GroupField(content=lambda: group.note(self.note))
+            self.group(line, after=self.after)
 
     def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
         """Show a refusal at the metadata; of a key, or above the form."""

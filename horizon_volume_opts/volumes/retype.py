@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from collections.abc import Set
 from typing import Any
 
-from django.template import loader
 from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.volumes import views
@@ -78,20 +77,15 @@ class RetypeForm(group.StockForm):
             if not discovery.by_type(self.request):
                 return
         except discovery.Unavailable:
-            self.group(group.Note(_UNAVAILABLE), after=_TYPE)
-            return
-
-        def prepare(field: group.GroupField) -> None:
-            name = self.data.get(_TYPE)
-            text = effect_text(self.request, ident, name) if name else ''
-            field.context = {'text': text}
-
-        field = group.GroupField(
-            template=group.NOTE,
-            prepare=prepare,
-            url=rest.address(Effects, volume=ident),
-            names=[_TYPE],
-        )
+            field = group.GroupField(content=lambda: group.note(_UNAVAILABLE))
+        else:
+            field = group.GroupField(
+                content=lambda: _effect(
+                    self.request, ident, self.data.get(_TYPE)
+                ),
+                url=rest.address(Effects, volume=ident),
+                names=[_TYPE],
+            )
         self.group(field, after=_TYPE)
 
     def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
@@ -108,24 +102,22 @@ class Effects(rest.Fragment):
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return a line, or nothing without a type."""
-        name = request.GET.get(_TYPE)
-        text = ''
-        if name:
-            text = effect_text(request, request.GET.get('volume', ''), name)
-        html = loader.render_to_string(group.NOTE, {'text': text})
-        return {'html': html.strip()}
+        ident = request.GET.get('volume', '')
+        return {'html': _effect(request, ident, request.GET.get(_TYPE))}
 
 
-def effect_text(request: Any, ident: str, name: str) -> str:
-    """Return what a volume type does to a volume; losses come first.
+def _effect(request: Any, ident: str, name: str | None) -> str:
+    """Return what a volume type does to a volume as HTML; losses come first.
 
     :raises ClientException: if Cinder does not return the volume
     """
+    if not name:
+        return ''
     volume = source.volume(request, ident)
     if name == volume.volume_type:
         return ''
     offer = discovery.of_type(request, name)
-    return ' '.join(str(each) for each in _effects(volume, offer))
+    return group.note(' '.join(map(str, _effects(volume, offer))))
 
 
 def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
