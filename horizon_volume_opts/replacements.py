@@ -9,13 +9,11 @@ class that is, and a table in place, so that what a customization module
 removes from it stays removed.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterable
 import functools
 import logging
 from typing import Any
 
-from django.core import signals
 from django.utils import module_loading
 
 LOG = logging.getLogger(__name__)
@@ -33,9 +31,6 @@ HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.volume_types.add_form',
 )
 
-#: Functions that return what is missing on a page, or None; see `watch`.
-_CHECKS: list[Callable[[], str | None]] = []
-
 
 def run(names: Iterable[str] = HOOKS) -> None:
     """Run the hooks; if one fails, its part of Horizon stays unchanged.
@@ -52,7 +47,6 @@ def run(names: Iterable[str] = HOOKS) -> None:
                 'show them',
                 name,
             )
-    signals.request_started.connect(_report, dispatch_uid=__name__)
 
 
 def extend_form(view: Any, mixin: type) -> None:
@@ -82,17 +76,3 @@ def _extended(form_class: Any, mixin: type) -> Any:
             form_class.__qualname__,
         )
         return form_class
-
-
-def watch(check: Callable[[], str | None]) -> None:
-    """Log what a check reports at the first request.
-
-    By then, customization modules are loaded.
-    """
-    _CHECKS.append(check)
-
-
-def _report(**kwargs: Any) -> None:
-    while _CHECKS:
-        if missing := _CHECKS.pop()():
-            LOG.warning('RBD volume options: %s', missing)

@@ -7,9 +7,10 @@ a table, or adds to it, stays so, and a class that inherits from the table has
 the additions, too.
 """
 
-from collections.abc import Callable
+import logging
 from typing import Any
 
+from django.core import signals
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from horizon import tables
@@ -24,13 +25,14 @@ from openstack_dashboard.dashboards.project.volumes import views
 from horizon_volume_opts import conf
 from horizon_volume_opts import discovery
 from horizon_volume_opts import guard
-from horizon_volume_opts import replacements
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import change_options
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import details
 from horizon_volume_opts.volumes import option_forms
 from rbd_volume_options import registry
+
+LOG = logging.getLogger(__name__)
 
 _COLUMN = 'rbd_layout'
 _ACTIONS_COLUMN = 'actions'
@@ -116,31 +118,34 @@ def extend_tables() -> None:
     """Extend Horizon's tables; a hook."""
     option_forms.add_page(urls, change_options.ChangeOptionsView)
     option_forms.add_page(admin_urls, change_options.AdminChangeOptionsView)
-    for table, action, dashboard, view in (
-        (stock.VolumesTable, ChangeOptions, 'project', views.VolumesView),
-        (
-            admin_stock.VolumesTable,
-            AdminChangeOptions,
-            'admin',
-            admin_views.VolumesView,
-        ),
+    for table, action, dashboard in (
+        (stock.VolumesTable, ChangeOptions, 'project'),
+        (admin_stock.VolumesTable, AdminChangeOptions, 'admin'),
     ):
         add_action(table, action)
         if conf.get(conf.LAYOUT_COLUMN):
             add_column(table, dashboard)
-        replacements.watch(_check_of(view, action))
+    signals.request_started.connect(report_replaced)
 
 
-def _check_of(view: Any, action: Any) -> Callable[[], str | None]:
-    def check() -> str | None:
-        meta = getattr(view.table_class, '_meta', None)
-        if action in getattr(meta, 'row_actions', ()):
-            return None
-        return (
-            f'the table {view.table_class.__module__}.'
-            f'{view.table_class.__qualname__} has no action '
-            f'{action.__module__}.{action.__qualname__}, because another '
-            'plug-in or a customization module replaces the table'
-        )
+def report_replaced(**kwargs: Any) -> None:
+    """Log which pages have other tables, without the action.
 
-    return check
+    This is done at the first request: by then, customization modules are
+    loaded.
+    """
+    signals.request_started.disconnect(report_replaced)
+    for view, action in (
+        (views.VolumesView, ChangeOptions),
+        (admin_views.VolumesView, AdminChangeOptions),
+    ):
+        table = view.table_class
+        meta = getattr(table, '_meta', None)
+        if action not in getattr(meta, 'row_actions', ()):
+            LOG.warning(
+                'RBD volume options: the table %s.%s has no action %s.%s, '
+                'because another plug-in or a customization module replaces '
+                'the table',
+                *(table.__module__, table.__qualname__),
+                *(action.__module__, action.__qualname__),
+            )

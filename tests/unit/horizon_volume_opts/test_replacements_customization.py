@@ -6,6 +6,7 @@ import importlib
 import sys
 from typing import Any
 
+from django.core import signals
 from horizon import messages
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.project.volumes import forms as stock
@@ -106,9 +107,7 @@ class CustomizationTest(horizon_case.HorizonTestCase):
                 row_actions = (tables.EditVolume,)
 
         self.patch(views.VolumesView, 'table_class', Table)
-        replacements.watch(
-            table._check_of(views.VolumesView, table.ChangeOptions)
-        )
+        signals.request_started.connect(table.report_replaced)
         self.client.get(_CREATE)
         self.assertIn(
             'has no action horizon_volume_opts.volumes.table.ChangeOptions',
