@@ -81,7 +81,9 @@ class Listing:
     :ivar kinds: number of findings of each kind
     """
 
-    taken: str
+    taken: str = dataclasses.field(
+        default_factory=lambda: timezone.now().isoformat()
+    )
     complete: bool = False
     markers: list[str] = dataclasses.field(default_factory=list)
     rows: dict[str, Image | None] = dataclasses.field(default_factory=dict)
@@ -127,11 +129,6 @@ class Listing:
                 break
 
 
-def begin() -> Listing:
-    """Return an empty list."""
-    return Listing(timezone.now().isoformat())
-
-
 def store(key: str, listed: Listing) -> None:
     """Put a list into the cache."""
     packed = zlib.compress(json.dumps(vars(listed)).encode())
@@ -158,11 +155,6 @@ def load(key: str) -> Listing | None:
     for ident, row in listed.rows.items():
         listed.rows[ident] = row and Image(*row)
     return listed
-
-
-def forget(key: str) -> None:
-    """Remove a list from the cache."""
-    cache.cache.delete(key)
 
 
 def _page(client: Any, markers: list[str]) -> list[Any]:

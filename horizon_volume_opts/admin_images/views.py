@@ -12,6 +12,7 @@ from typing import Any
 from urllib import parse
 
 from django import shortcuts
+from django.core import cache
 from django.core import paginator
 from django.utils import formats
 from django.utils.translation import gettext_lazy as _
@@ -119,14 +120,14 @@ class IndexView(views.HorizonTemplateView):
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Start reading again, or continue to read."""
         if 'refresh' in request.POST:
-            images.forget(self._key())
+            cache.cache.delete(self._key())
         elif 'more' in request.POST:
             self._read(images.load(self._key()))
         return shortcuts.redirect(request.get_full_path())
 
     def _read(self, listed: images.Listing | None = None) -> images.Listing:
         """Read the list, or continue to read it."""
-        listed = listed or images.begin()
+        listed = listed or images.Listing()
         try:
             listed.read(self.request)
         except Exception:

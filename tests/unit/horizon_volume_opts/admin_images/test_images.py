@@ -4,7 +4,6 @@
 
 from unittest import mock
 
-from cinderclient import exceptions
 import ddt
 from django.core import cache
 from openstack_dashboard.api import cinder
@@ -34,7 +33,7 @@ class ImagesTestCase(base.TestCase):
         self.cinder.volumes.all.extend(volumes)
 
     def read(self, listed: images.Listing | None = None) -> images.Listing:
-        listed = listed or images.begin()
+        listed = listed or images.Listing()
         listed.read(mock.sentinel.request)
         return listed
 
@@ -133,16 +132,6 @@ class PagesTestCase(ImagesTestCase):
             self.addCleanup(patch.stop)
         self.have(*(fake_cinder.volume(_MAP) for _ in range(25)))
 
-    def test_no_longer_than_a_page_may_take(self) -> None:
-        listed = self.read()
-        self.assertEqual(10, len(listed.images))
-        listed = self.read(listed)
-        self.assertFalse(listed.complete)
-        listed = self.read(listed)
-        self.assertEqual(25, len(listed.images))
-        self.assertTrue(listed.complete)
-        self.assertEqual(3, self.cinder.volumes.requests)
-
     def test_a_last_page_that_is_full(self) -> None:
         del self.cinder.volumes.all[20:]
         with mock.patch.object(images, 'BUDGET', 60):
@@ -162,21 +151,6 @@ class PagesTestCase(ImagesTestCase):
         self.assertEqual(25, len(listed.images))
         self.assertTrue(listed.complete)
 
-    def test_all_that_were_read_are_deleted(self) -> None:
-        listed = self.read()
-        del self.cinder.volumes.all[:10]
-        self.assertEqual(20, len(self.read(listed).images))
-
-    def test_pages_before_a_failure_remain(self) -> None:
-        self.cinder.volumes.fails_after = 2
-        listed = images.begin()
-        with mock.patch.object(images, 'BUDGET', 60):
-            self.assertRaises(exceptions.ClientException, self.read, listed)
-        self.assertEqual(20, len(listed.images))
-        self.assertFalse(listed.complete)
-        self.cinder.volumes.fails_after = 9
-        self.assertEqual(25, len(self.read(listed).images))
-
 
 class CacheTestCase(ImagesTestCase):
     def setUp(self) -> None:
@@ -192,7 +166,7 @@ class CacheTestCase(ImagesTestCase):
         self.assertGreater(len(names), 1)
         for name in names:
             self.assertLessEqual(len(cache.cache.get(name)), 1000)
-        loaded = images.load(_KEY) or images.begin()
+        loaded = images.load(_KEY) or images.Listing()
         self.assertEqual(1, loaded.others)
         self.assertEqual(
             [(*each[:6], list(each[6]), each[7]) for each in loaded.images],
@@ -201,8 +175,6 @@ class CacheTestCase(ImagesTestCase):
                 for each in self.listed.images
             ],
         )
-        images.forget(_KEY)
-        self.assertIsNone(images.load(_KEY))
 
     def test_a_part_that_is_gone_or_of_another_list(self) -> None:
         for part in (None, b'another'):
