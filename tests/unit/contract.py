@@ -34,7 +34,6 @@ class Clause:
     :ivar used_in: the suite's module that depends on the name
     :ivar takes: first parameters without ``self``; None if it is not called
     :ivar calls: functions that it calls, in this order, among others
-    :ivar holds: items that it contains
     """
 
     module: str
@@ -42,7 +41,6 @@ class Clause:
     used_in: str
     takes: Sequence[str] | None = None
     calls: Sequence[str] = ()
-    holds: Sequence[str] = ()
 
     @property
     def shown(self) -> str:
@@ -121,9 +119,6 @@ def _problem(clause: Clause) -> str | None:
             return (
                 f'no longer has {clause.shown} but {name}({", ".join(taken)})'
             )
-    for key in clause.holds:
-        if key not in member:
-            return f'no longer has {key} in {clause.shown}'
     missing = _missing_call(member, clause.calls) if clause.calls else None
     if missing:
         return (

@@ -8,7 +8,6 @@ import ddt
 
 from horizon_volume_opts import offers
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import sizes
@@ -24,18 +23,6 @@ def _offer(**changes: Any) -> offers.UserOffer:
 
 @ddt.ddt
 class OfferTestCase(base.TestCase):
-    def test_of_another_driver(self) -> None:
-        offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
-        self.assertEqual(frozenset(), offer.settable)
-        self.assertIsNone(offer.default('rbd:object_size'))
-        self.assertEqual([], offer.choices(keys.CACHE_MODE))
-
-    def test_what_may_be_set(self) -> None:
-        offer = _offer(object_size={'settable': False})
-        self.assertNotIn('rbd:object_size', offer.settable)
-        self.assertNotIn('rbd:data_pool', offer.settable)
-        self.assertIn('rbd:stripe_unit', offer.settable)
-
     def test_origin_of_a_later_release_is_unknown(self) -> None:
         for told, origin in (
             ('volume type', errors.Origin.VOLUME_TYPE),
@@ -45,10 +32,6 @@ class OfferTestCase(base.TestCase):
         ):
             offer = _offer(object_size={'default_from': told})
             self.assertIs(origin, offer.origin('rbd:object_size'))
-
-    def test_limits_come_from_the_answer(self) -> None:
-        limits = _offer(stripe_count={'maximum': 5}).limits
-        self.assertEqual(5, limits.max_stripe_count)
 
     @ddt.data(
         ({}, ''),
@@ -140,34 +123,6 @@ class OfferTestCase(base.TestCase):
         self.assertEqual(key, error.key)
         self.assertIn(words, str(error))
 
-    def test_not_for_this_user(self) -> None:
-        offer = _offer(object_size={'settable': False})
-        error = self.assertRaises(
-            errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
-        )
-        self.assertIn('tenants may not', str(error))
-
-    def test_of_a_type_that_offers_nothing(self) -> None:
-        offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
-        offer.check({}, sizes.GIB)
-        error = self.assertRaises(
-            errors.OptionError, offer.check, {'rbd:object_size': '8M'}, None
-        )
-        self.assertIn('no back end of this volume type', str(error))
-
-    def test_a_map_that_a_shared_type_can_not_have(self) -> None:
-        offer = _offer(object_map={'allowed': [False]})
-        offer.check({'rbd:object_map': 'no'}, sizes.GIB)
-        error = self.assertRaises(
-            errors.OptionError, offer.check, {'rbd:object_map': 'true'}, None
-        )
-        self.assertEqual('rbd:object_map', error.key)
-
-    def test_sizes_are_not_checked_where_there_is_none(self) -> None:
-        _offer().check(
-            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}, None
-        )
-
     def test_a_source_comes_before_the_back_end(self) -> None:
         source = options.image_values(layout.ImageLayout(2**20), frozenset())
         metadata = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
@@ -185,11 +140,3 @@ class OfferTestCase(base.TestCase):
             sizes.GIB,
             source,
         )
-
-    def test_the_map_of_a_huge_volume(self) -> None:
-        metadata = {'rbd:object_size': '4K'}
-        error = self.assertRaises(
-            errors.OptionError, _offer().check, metadata, 1024 * sizes.GIB
-        )
-        self.assertEqual('rbd:object_map', error.key)
-        _offer(object_map={'default': False}).check(metadata, 1024 * sizes.GIB)

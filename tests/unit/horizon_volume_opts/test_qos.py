@@ -45,13 +45,6 @@ class TextTestCase(base.TestCase):
     ) -> None:
         self.assertEqual(text, qos.text({name: value}))
 
-    def test_several_limits_are_joined(self) -> None:
-        self.assertEqual(
-            '500 reads per second, 100 writes per second',
-            qos.text({'read_iops_sec': '500', 'write_iops_sec': '100'}),
-        )
-        self.assertEqual('', qos.text({}))
-
     def test_in_german(self) -> None:
         with translation.override('de'):
             self.assertIn('5.000 ', qos.text({'total_iops_sec': '5000'}))

@@ -125,13 +125,6 @@ class ReadableTestCase(base.TestCase):
 
 
 class OfErrorTestCase(base.TestCase):
-    def test_has_value_reason_and_what_is_allowed(self) -> None:
-        error = errors.OptionError('rbd:x', 'v', 'is wrong', 'w')
-        self.assertEqual(
-            refusals.Refusal('rbd:x', "'v': is wrong; allowed: w"),
-            refusals.of_error(error),
-        )
-
     def test_refusal_is_translated_to_german(self) -> None:
         """Reason and allowed values; the value and names stay."""
         metadata = errors.Origin.VOLUME_METADATA

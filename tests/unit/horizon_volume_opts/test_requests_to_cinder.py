@@ -9,7 +9,6 @@ from unittest import mock
 
 from cinderclient import exceptions as cinder_exceptions
 from cinderclient.v3 import volumes
-from horizon import messages
 
 from horizon_volume_opts import requests_to_cinder
 from tests.unit.horizon_volume_opts import horizon_case
@@ -38,14 +37,6 @@ class SubmissionTest(horizon_case.HorizonTestCase):
     def submitting(self, metadata: Any = None) -> Any:
         return requests_to_cinder.submitting(types.SimpleNamespace(), metadata)
 
-    def test_metadata_of_a_form_is_added(self) -> None:
-        with self.submitting(_ASKED) as submission:
-            self.manager.create(1, metadata={'a': 'b'})
-            self.assertTrue(submission.is_passed)
-            self.manager.create(1)
-        self.manager.create(1, metadata={'a': 'b'})
-        self.assertEqual([{'a': 'b', **_ASKED}, _ASKED, {'a': 'b'}], self.sent)
-
     def test_another_request_at_the_same_time_is_left_alone(self) -> None:
         with self.submitting(_ASKED):
             thread = threading.Thread(
@@ -71,30 +62,3 @@ class SubmissionTest(horizon_case.HorizonTestCase):
         self.assertRaises(
             cinder_exceptions.BadRequest, self.manager.extend, 'v', 2
         )
-
-    def test_errors_that_are_no_refusal_are_those_of_the_client(self) -> None:
-        self.answer = cinder_exceptions.OverLimit(413, 'quota')
-        with self.submitting(_ASKED):
-            self.assertRaises(
-                cinder_exceptions.OverLimit, self.manager.create, 1
-            )
-            # Stock shows what others refuse about a new volume.
-            self.answer = cinder_exceptions.BadRequest(400, 'not today')
-            self.assertRaises(
-                cinder_exceptions.BadRequest, self.manager.create, 1
-            )
-
-    def test_notices_are_shown(self) -> None:
-        shown: list[str] = []
-        self.patch(messages, 'warning', lambda _, text: shown.append(text))
-        for header, expected in (
-            ('299 - "removed"', ['removed']),
-            ('odd', []),
-            (None, []),
-        ):
-            shown.clear()
-            headers = {'Warning': header} if header else {}
-            self.answer = (types.SimpleNamespace(headers=headers), None)
-            with self.submitting():
-                self.manager.extend('v', 2)
-            self.assertEqual(expected, shown)

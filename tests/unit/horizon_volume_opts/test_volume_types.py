@@ -8,6 +8,7 @@ from openstack_dashboard.dashboards.admin.volume_types import tables
 import requests.exceptions
 
 from horizon_volume_opts import volume_types
+from tests import runs
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -15,6 +16,7 @@ _TYPE = 'id-of-rbd'
 _PAGE = f'/admin/volume_types/{_TYPE}/rbd_options/'
 
 
+@runs.tags(runs.RELEASES)
 class TypeOptionsTestCase(horizon_case.HorizonTestCase):
     def setUp(self) -> None:
         super().setUp()

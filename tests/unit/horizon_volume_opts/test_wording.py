@@ -6,7 +6,6 @@ import ddt
 from django.utils import translation
 
 from horizon_volume_opts import wording
-from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import registry
 from tests.unit import base
@@ -23,10 +22,6 @@ class WordingTestCase(base.TestCase):
         english = translation.override('en')
         english.__enter__()
         self.addCleanup(english.__exit__, None, None, None)
-
-    def test_label_of_a_key_is_its_title(self) -> None:
-        self.assertEqual('Cache mode', wording.label('rbd:cache_mode'))
-        self.assertEqual('rbd:unknown', wording.label('rbd:unknown'))
 
     def test_forms_have_all_choosable_features(self) -> None:
         self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))
@@ -60,20 +55,3 @@ class WordingTestCase(base.TestCase):
             ]
         self.assertIn('writeback: ', ' '.join(shown))
         self.assertEqual([], [each for each in shown if len(each) > _WIDTH])
-
-    @ddt.data(
-        (None, None, 'Default'),
-        ('none', None, 'Default: none'),
-        (
-            'none',
-            errors.Origin.VOLUME_TYPE,
-            'Default: none (set by the volume type)',
-        ),
-        ('none', errors.Origin.BACKEND, 'Default: none (set by the back end)'),
-        ('none', errors.Origin.CLUSTER, 'Default: none (set by Ceph)'),
-    )
-    @ddt.unpack
-    def test_default_names_value_and_origin(
-        self, value: str | None, origin: errors.Origin | None, text: str
-    ) -> None:
-        self.assertEqual(text, wording.default(value, origin))

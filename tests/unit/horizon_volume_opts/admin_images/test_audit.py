@@ -80,17 +80,6 @@ class ReportTestCase(untrusted.TestCase):
         ):
             self.assertTrue(self.read(text).is_unreadable)
 
-    def test_states_and_findings_are_read(self) -> None:
-        parsed = self.read(self.written())
-        self.assertEqual('2026-01-02T00:00:00+00:00', parsed.taken)
-        self.assertEqual(
-            [
-                ('object-map-invalid', 'p', f'volume-{_ONE}', '', _ONE),
-                ('orphan-disk', 'p', 'x_disk', 'lost', ''),
-            ],
-            [tuple(each.values()) for each in parsed.findings],
-        )
-
     def test_report_of_an_audit(self) -> None:
         """Each finding of the rules is shown."""
         pool = facts.pool(

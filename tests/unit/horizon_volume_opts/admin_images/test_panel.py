@@ -7,8 +7,10 @@ import horizon
 from openstack_dashboard.test import helpers
 
 from horizon_volume_opts.admin_images import panel
+from tests import runs
 
 
+@runs.tags(runs.RELEASES)
 class PanelTestCase(helpers.BaseAdminViewTests):
     def test_stands_below_volume(self) -> None:
         address = reverse('horizon:admin:rbd_images:index')

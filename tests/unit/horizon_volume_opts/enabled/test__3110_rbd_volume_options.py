@@ -9,9 +9,11 @@ from django.conf import settings
 
 import horizon_volume_opts
 from horizon_volume_opts.enabled import _3110_rbd_volume_options as enabled
+from tests import runs
 from tests.unit import base
 
 
+@runs.tags(runs.RELEASES)
 class EnabledTestCase(base.TestCase):
     def test_horizon_loads_the_application(self) -> None:
         self.assertTrue(apps.apps.is_installed('horizon_volume_opts'))

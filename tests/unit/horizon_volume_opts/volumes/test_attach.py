@@ -5,10 +5,10 @@
 from typing import Any
 
 from django.core import cache
-from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
 from horizon_volume_opts.volumes import attach
+from tests import runs
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -17,6 +17,7 @@ KEY = 'rbd:cache_mode'
 ATTACH = 'POST /v2.1/servers/s/os-volume_attachments'
 
 
+@runs.tags(runs.RELEASES)
 class AttachTestCase(horizon_case.HorizonTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -48,10 +49,6 @@ class AttachTestCase(horizon_case.HorizonTestCase):
 
 
 class ShownTestCase(AttachTestCase):
-    def test_horizon_s_view_uses_it(self) -> None:
-        view = views.EditAttachmentsView()
-        self.assertTrue(issubclass(view.get_form_class(), attach.AttachForm))
-
     def test_modes_of_the_type_with_a_line_each(self) -> None:
         modes = self.modes()
         self.assertEqual(
@@ -85,31 +82,30 @@ class ShownTestCase(AttachTestCase):
         self.volume['metadata'][KEY] = 'directsync'
         self.assertIn('not allowed', self.modes()['directsync'])
 
-    def check_none(self) -> None:
-        page = self.page()
-        self.assertNotIn('rbd_', page)
-        self.assertNotIn('data-rbd', page)
-
-    def test_nothing_for_a_shared_volume(self) -> None:
-        self.volume['multiattach'] = True
-        self.check_none()
-
-    def test_nothing_where_the_type_offers_none(self) -> None:
-        for name in ('lvm', None):
-            self.volume['volume_type'] = name
-            self.check_none()
-
-    def test_nothing_where_the_user_may_not(self) -> None:
-        self.cloud.types[0] = fake_cloud.offered(
-            'rbd', cache_mode={'settable': False}
-        )
-        self.check_none()
-
-    def test_stock_form_without_the_extension(self) -> None:
-        self.cloud.types = []
-        page = self.page()
-        self.assertNotIn('rbd_', page)
-        self.assertNotIn('data-rbd-note', page)
+    def test_nothing_where_no_mode_can_be_selected(self) -> None:
+        """Stock's form, and an attachment keeps what the volume has."""
+        self.volume['metadata'][KEY] = 'writeback'
+        forbidden = fake_cloud.offered('rbd', cache_mode={'settable': False})
+        for types, changes in (
+            (self.cloud.types, {'multiattach': True}),
+            (self.cloud.types, {'volume_type': 'lvm'}),
+            (self.cloud.types, {'volume_type': None}),
+            ([forbidden], {}),
+            # Cinder does not have the extension.
+            ([], {}),
+        ):
+            cache.cache.clear()
+            self.cloud.types = types
+            self.volume.update(
+                {'multiattach': False, 'volume_type': 'rbd', **changes}
+            )
+            page = self.page()
+            self.assertNotIn('rbd_', page)
+            self.assertNotIn('data-rbd', page)
+            self.volume['status'] = 'available'
+            self.check_done(self.post())
+            self.assertTrue(self.attached())
+            self.assertEqual({KEY: 'writeback'}, self.volume['metadata'])
 
     def test_stock_form_with_a_notice_where_cinder_does_not_tell(self) -> None:
         self.cloud.faults = {
@@ -156,22 +152,10 @@ class SentTestCase(AttachTestCase):
         self.assertEqual([], self.asked('POST /v3/p/volumes/v/metadata'))
         self.assertTrue(self.attached())
 
-    def test_not_touched_where_there_is_no_field(self) -> None:
-        self.volume['metadata'][KEY] = 'writeback'
-        self.volume['volume_type'] = 'lvm'
-        self.post()
-        self.assertEqual({KEY: 'writeback'}, self.volume['metadata'])
-
     def test_back_to_the_default(self) -> None:
         self.volume['metadata'].update({KEY: 'writeback', 'mine': 'kept'})
         self.check_done(self.post(''))
         self.assertEqual({'mine': 'kept'}, self.volume['metadata'])
-        self.assertTrue(self.attached())
-
-    def test_a_shared_volume_keeps_what_it_has(self) -> None:
-        self.volume['multiattach'] = True
-        self.check_done(self.post())
-        self.assertEqual({}, self.volume['metadata'])
         self.assertTrue(self.attached())
 
     def check_refused(self, response: Any, words: str) -> None:
@@ -221,10 +205,6 @@ class SentTestCase(AttachTestCase):
         self.cloud.types = []
         cache.cache.clear()
         self.check_refused(self.post('writeback'), 'no RBD volume options')
-
-    def test_refused_for_a_shared_volume(self) -> None:
-        self.volume['multiattach'] = True
-        self.check_refused(self.post('writeback'), 'are not coherent')
 
     def test_refused_by_cinder_at_the_field(self) -> None:
         text = "rbd:cache_mode = 'writeback': because; allowed: none"

@@ -5,15 +5,15 @@
 from typing import Any
 
 from django.core import cache
-from openstack_dashboard.dashboards.project.instances import views
 
-from horizon_volume_opts.volumes import attach
+from tests import runs
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts.volumes import test_attach
 
 INSTANCE = '/project/instances/s/attach_volume/'
 
 
+@runs.tags(runs.RELEASES)
 class InstanceTestCase(test_attach.AttachTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -38,13 +38,6 @@ class InstanceTestCase(test_attach.AttachTestCase):
         self.assertEqual(200, status, answer)
         return str(answer['html'])
 
-    def test_horizon_s_view_uses_it(self) -> None:
-        self.assertTrue(
-            issubclass(
-                views.AttachVolumeView().get_form_class(), attach.InstanceForm
-            )
-        )
-
     def test_group_is_empty_until_a_volume_is_selected(self) -> None:
         page = self.page()
         self.assertIn('data-rbd-names="volume"', page)
@@ -60,10 +53,6 @@ class InstanceTestCase(test_attach.AttachTestCase):
     def test_stock_form_where_no_volume_offers_a_mode(self) -> None:
         for ident in ('v', 'mine'):
             del self.cloud.volumes[ident]
-        self.assertNotIn('rbd_', self.page())
-
-    def test_stock_form_without_the_extension(self) -> None:
-        self.cloud.types = []
         self.assertNotIn('rbd_', self.page())
 
     def test_set_before_the_volume_is_attached(self) -> None:

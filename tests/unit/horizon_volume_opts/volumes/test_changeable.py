@@ -54,8 +54,3 @@ class ChoiceTestCase(base.TestCase):
         self.assertEqual('false', field.initial)
         choice = _choice(option=option, metadata={'rbd:discard': 'maybe'})
         self.assertEqual('maybe', choice.before)
-
-    def test_a_current_mode_is_always_in_the_list(self) -> None:
-        choices = dict(_choice().field().widget.choices)
-        self.assertEqual('directsync: not allowed', choices['directsync'])
-        self.assertIn('writeback', choices)

@@ -13,12 +13,14 @@ from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
 
 from horizon_volume_opts.volumes import details
+from tests import runs
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 _SLUG = 'rbd_volume_options'
 
 
+@runs.tags(runs.RELEASES)
 @ddt.ddt
 class TabTestCase(horizon_case.HorizonTestCase):
     def page(self) -> str:
@@ -237,9 +239,6 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
         )
         return str(details.in_brief(cinder.Volume(_Resource(shown))))
 
-    def test_brief_shows_layout(self) -> None:
-        self.assertEqual('8\xa0MiB, 64\xa0KiB\xa0×\xa08', self.brief())
-
     def test_object_map(self) -> None:
         self.assertEqual(
             '4\xa0MiB, object map',
@@ -251,10 +250,8 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
             ),
         )
 
-    def test_brief_of_unknown_image_is_a_dash(self) -> None:
-        self.assertEqual('-', self.brief(object_size=None))
-
     def test_brief_shows_refusals(self) -> None:
+        self.assertEqual('-', self.brief(object_size=None))
         self.assertEqual(
             'creation refused', self.brief(object_size=None, refused='x')
         )

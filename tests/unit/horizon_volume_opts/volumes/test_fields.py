@@ -8,10 +8,6 @@ from tests.unit import base
 
 
 class FieldsTestCase(base.TestCase):
-    def test_only_those_that_are_wanted(self) -> None:
-        by_name = fields.of_keys([keys.STRIPE_UNIT, keys.CACHE_MODE])
-        self.assertEqual(['rbd_stripe_unit'], list(by_name))
-
     def test_none_is_required_and_each_has_its_words(self) -> None:
         by_name = fields.of_keys(fields.creation_keys())
         self.assertEqual(len(fields.creation_keys()), len(by_name))
@@ -33,11 +29,6 @@ class FieldsTestCase(base.TestCase):
 
 
 class MetadataTestCase(base.TestCase):
-    def test_nothing_chosen(self) -> None:
-        data = dict.fromkeys(map(fields.name_of, fields.creation_keys()), '')
-        self.assertEqual({}, fields.metadata(data))
-        self.assertEqual({}, fields.metadata({}))
-
     def test_as_it_was_typed(self) -> None:
         data = {'rbd_object_size': '3M', 'rbd_stripe_count': ' 8 '}
         self.assertEqual(

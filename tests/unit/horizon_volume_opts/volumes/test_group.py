@@ -32,10 +32,6 @@ def _drawn(form: forms.Form) -> str:
 
 
 class GroupTestCase(base.TestCase):
-    def test_stands_in_its_place(self) -> None:
-        names = [bound.name for bound in Form().visible_fields()]
-        self.assertEqual(['name', 'rbd_options', 'last'], names)
-
     def test_stands_at_the_end_if_horizon_renames_the_field(self) -> None:
         form = Form()
         form.group(form.fields.pop(group.NAME), after='renamed')

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core import cache
 
+from tests import runs
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -13,6 +14,7 @@ _ASK = 'GET /v3/p/os-rbd-volume-options'
 _MANAGE = '/admin/volumes/manage/'
 
 
+@runs.tags(runs.RELEASES)
 class NotesTestCase(horizon_case.HorizonTestCase):
     def page(self, path: str) -> str:
         response = self.client.get(path)
@@ -33,6 +35,7 @@ class NotesTestCase(horizon_case.HorizonTestCase):
             self.assertNotIn('data-rbd-note', self.page(path))
 
 
+@runs.tags(runs.RELEASES)
 class ManageTestCase(horizon_case.HorizonTestCase):
     """The form Manage Volume, which has a text field for metadata."""
 
