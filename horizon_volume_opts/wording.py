@@ -8,6 +8,7 @@ translated.
 
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import phrasing
@@ -15,7 +16,6 @@ from horizon_volume_opts import qos
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import offers
 from rbd_volume_options import registry
 
 UNAVAILABLE = _(
@@ -55,28 +55,14 @@ NO_ANSWER = _('Cinder did not return the options of this volume type')
 
 NO_OPTIONS = _('no RBD volume options')
 
-#: The reasons of Cinder's extension why a volume type has no options.
-_REASONS: dict[str, Any] = {
-    offers.NO_BACKEND: _(
-        'no back end that has reported its capabilities matches this volume '
-        'type'
-    ),
-    offers.NOT_RBD: _(
-        'no back end of this volume type supports RBD volume options'
-    ),
-    offers.MIXED: _(
-        'this volume type can also use back ends that do not support RBD '
-        'volume options'
-    ),
-}
-
 
 def reason(text: str | None) -> str:
     """Return why a volume type has no options, in the user's language.
 
     :param text: the reason in Cinder's response
     """
-    return str(_REASONS.get(text or '', text or NO_OPTIONS))
+    # The catalogue has the texts of the rules.
+    return gettext(text) if text else str(NO_OPTIONS)
 
 
 def label(key: str) -> str:

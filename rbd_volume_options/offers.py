@@ -14,15 +14,18 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import phrases
 from rbd_volume_options import registry
 from rbd_volume_options import request
 
 # Why a volume type has no options.
-NO_BACKEND = (
+NO_BACKEND = phrases.Phrase(
     'no back end that has reported its capabilities matches the volume type'
 )
-NOT_RBD = 'no back end of the volume type supports RBD volume options'
-MIXED = (
+NOT_RBD = phrases.Phrase(
+    'no back end of the volume type supports RBD volume options'
+)
+MIXED = phrases.Phrase(
     'the volume type can also use back ends that do not support RBD volume '
     'options'
 )
