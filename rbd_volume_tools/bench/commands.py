@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import dataclasses
 import functools
 import pathlib
 from typing import Any
@@ -21,6 +20,7 @@ from osc_lib import exceptions
 
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
+from rbd_volume_tools.bench.guest import server_arguments
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import ceph_connection
 from rbd_volume_tools.command_line import columns
@@ -50,7 +50,7 @@ _SETTINGS = {
 
 
 @contextlib.contextmanager
-def _libraries() -> Iterator[None]:
+def libraries() -> Iterator[None]:
     """Name the extra that a missing library belongs to.
 
     :raises CommandError: if one is missing, or for an invalid value
@@ -73,7 +73,7 @@ class BenchPlans(lister.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         headers = ('Plan', 'Title', 'Combinations', 'Data', 'Minutes')
-        with _libraries():
+        with libraries():
             from rbd_volume_tools.bench import matrix
             from rbd_volume_tools.bench import plan
 
@@ -164,7 +164,7 @@ class BenchRun(command.Command):
             'volumes, and removes them at the end. Without --server-image '
             'these runs are left out.',
         )
-        add_server(group)
+        server_arguments.add(group)
         group.add_argument(
             '--volume-type',
             metavar='<type>',
@@ -174,7 +174,7 @@ class BenchRun(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with _libraries():
+        with libraries():
             from rbd_volume_tools.bench import matrix
             from rbd_volume_tools.bench import plan
             from rbd_volume_tools.bench import report
@@ -288,7 +288,7 @@ class BenchRun(command.Command):
                 shell: Any = self.app
                 place = cloud.Cloud(
                     shell.cloud(),
-                    wanted_server(parsed_args),
+                    server_arguments.wanted(parsed_args),
                     f'{cluster.get_fsid()}/{parsed_args.pool}',
                 )
             cleaning.session = session.Session(
@@ -327,57 +327,6 @@ class Cleaning(running.Cleaning):
         self._stream.flush()
 
 
-def add_server(parser: Any) -> None:
-    """Add the options of a server to the parser of a command."""
-    parser.add_argument(
-        '--server-image',
-        metavar='<image>',
-        help='Glance image of the server (name or ID); its properties decide '
-        'on the machine type and the bus of the disks',
-    )
-    parser.add_argument(
-        '--flavor',
-        metavar='<flavor>',
-        help='Flavor of the server (name or ID)',
-    )
-    parser.add_argument(
-        '--network',
-        metavar='<network>',
-        default='none',
-        help='Network of the server (name or ID), from which the guest '
-        'installs missing programs (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--no-user-data',
-        dest='user_data',
-        action='store_false',
-        help='The image starts the program of the benchmark by itself; create '
-        'the server without user data and without a configuration drive',
-    )
-
-
-def wanted_server(parsed_args: argparse.Namespace) -> Any:
-    """Return the server of the options.
-
-    :raises OptionError: if an option is missing
-    """
-    from rbd_volume_tools.bench.guest import cloud
-
-    for option in ('server_image', 'flavor'):
-        if not getattr(parsed_args, option):
-            raise errors.OptionError(
-                *(f'--{option.replace("_", "-")}', None, 'required'),
-                'a name or an ID',
-            )
-    return cloud.Wanted(
-        parsed_args.server_image,
-        parsed_args.flavor,
-        parsed_args.network,
-        parsed_args.volume_type,
-        parsed_args.user_data,
-    )
-
-
 def measurable(
     parsed_args: argparse.Namespace,
     cells: list[Any],
@@ -391,7 +340,7 @@ def measurable(
 
     others = [cell for cell in cells if cell.run.path != plan.GUEST]
     if parsed_args.server_image or not others:
-        wanted_server(parsed_args)
+        server_arguments.wanted(parsed_args)
         return cells
     names = {x.run.name for x in cells} - {x.run.name for x in others}
     for name in sorted(names):
@@ -413,7 +362,7 @@ class BenchReport(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with _libraries():
+        with libraries():
             from rbd_volume_tools.bench import report
             from rbd_volume_tools.bench import results
 
@@ -445,7 +394,7 @@ class BenchCompare(lister.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         headers = ('Combination', 'First', 'Second', 'Ratio', 'Overlap')
-        with _libraries():
+        with libraries():
             from rbd_volume_tools.bench import compare
             from rbd_volume_tools.bench import results
 
@@ -459,144 +408,3 @@ class BenchCompare(lister.Lister):
             return headers, [
                 columns.row(*row) for row in compare.rows(first, second)
             ]
-
-
-class BenchServers(command.Command):
-    """Measure the disks of three servers, and write a report.
-
-    The measurements are those of CERN's report of 2013: hdparm, fio and dd on
-    a formatted disk of each server, alone and all at once, buffered and
-    direct. Only what the command has created is written and removed.
-    """
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--pool',
-            metavar='<pool>',
-            required=True,
-            help="Ceph pool of the volumes of Cinder's default volume type or "
-            '--volume-type, one of which gives each server its jobs',
-        )
-        ceph_arguments.add(parser)
-        add_server(parser)
-        parser.add_argument(
-            '--volume-type',
-            metavar='<type>',
-            help='Volume type in the pool',
-        )
-        parser.add_argument(
-            '--cache-modes',
-            metavar='<mode>',
-            nargs='+',
-            default=['none', 'writeback'],
-            help='Cache modes of volumes of --volume-type (default: none '
-            'writeback)',
-        )
-        parser.add_argument(
-            '--access',
-            nargs='+',
-            choices=('buffered', 'direct'),
-            default=['buffered', 'direct'],
-            help="Through the guest's page cache, or past it (default: both)",
-        )
-        parser.add_argument(
-            '--sizes',
-            metavar='<GiB>',
-            nargs='+',
-            type=int,
-            default=[2, 3, 4],
-            help='Size of the disk of each server (default: 2 3 4)',
-        )
-        parser.add_argument(
-            '--striped',
-            metavar='<type>',
-            help='Volume type with another layout, measured without a mode',
-        )
-        parser.add_argument(
-            '--beside',
-            metavar='<type>',
-            help='Volume type of a second back end, of any driver',
-        )
-        for name, value, what in (
-            ('repetitions', 5, 'Measurements of each disk'),
-            ('runtime', 30, 'Seconds of each run of fio'),
-            ('workers', 25, "Processes of each of fio's four jobs"),
-            ('file-size', 8, 'MiB of the file of each process'),
-            ('dd-small', 64, 'MiB of the smaller file of dd'),
-            ('dd-large', 256, 'MiB of the larger file of dd'),
-        ):
-            parser.add_argument(
-                f'--{name}',
-                metavar='<number>',
-                type=int,
-                default=value,
-                help=f'{what} (default: %(default)s)',
-            )
-        parser.add_argument(
-            '--output',
-            metavar='<folder>',
-            type=pathlib.Path,
-            default=pathlib.Path('bench-servers'),
-            help='Folder for results and report (default: %(default)s)',
-        )
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        with _libraries():
-            from rbd_volume_tools.bench import processes
-            from rbd_volume_tools.bench import results
-
-            try:
-                with (
-                    running.ended_by_signals(),
-                    results.locked(parsed_args.output),
-                ):
-                    self._measure(parsed_args)
-            except KeyboardInterrupt:
-                raise exceptions.CommandError('Interrupted') from None
-            except processes.EngineError as error:
-                raise exceptions.CommandError(
-                    printable.text(str(error))
-                ) from error
-
-    def _measure(self, parsed_args: argparse.Namespace) -> None:
-        import rados
-        import rbd
-
-        from rbd_volume_tools.bench import images
-        from rbd_volume_tools.bench import servers
-        from rbd_volume_tools.bench import servers_report
-        from rbd_volume_tools.bench.guest import cloud
-
-        settings = servers.Settings(
-            **{
-                field.name: getattr(parsed_args, field.name)
-                for field in dataclasses.fields(servers.Settings)
-            }
-        )
-        shell: Any = self.app
-        wanted = wanted_server(parsed_args)
-        pool, folder = parsed_args.pool, parsed_args.output
-        with (
-            rados.Rados(
-                conffile=parsed_args.ceph_conf,
-                rados_id=parsed_args.ceph_user,
-                conf=OPTIONS,
-            ) as cluster,
-            images.opened(
-                *(cluster, rbd, pool, servers.MARK, folder, self._say)
-            ) as own,
-        ):
-            place = cloud.Cloud(
-                shell.cloud(), wanted, f'{cluster.get_fsid()}/{pool}'
-            )
-            for measured in servers.run(
-                own, place, settings, folder, self._say
-            ):
-                paths = servers_report.write(folder, measured, settings)
-        for path in (folder / servers.FILE, *paths):
-            self.app.stdout.write(f'{path}\n')
-
-    def _say(self, line: str) -> None:
-        self.app.stderr.write(f'{printable.text(line)}\n')

@@ -14,6 +14,7 @@ from rbd_volume_tools.command_line import whole_file
 
 REPORT = 'servers.md'
 FIGURES = 'servers.csv'
+_COMPARED = ('Run', 'Load', 'Variant', 'Ratio', 'MB/s', 'Deviation')
 #: Figures whose ratio shows how reads and writes of a program change.
 _FIO_READ = ('fio_random_read', 'fio_sequential_read')
 _FIO_WRITE = ('fio_random_write', 'fio_sequential_write')
@@ -108,6 +109,28 @@ def rows(measured: Sequence[servers.Measurement]) -> Iterator[report.Row]:
         )
 
 
+def compared(measured: Sequence[servers.Measurement]) -> Iterator[report.Row]:
+    """Yield the figures of the best disk of each variant.
+
+    The ratio is that to the first variant.
+    """
+    variants = list(dict.fromkeys(m.variant for m in measured))
+    for access, disks in dict.fromkeys(
+        (m.access, m.scenario) for m in measured
+    ):
+        for name in servers.NAMES:
+            base = spread(measured, variants[0], [name], disks, access)
+            for variant in variants:
+                best = spread(measured, variant, [name], disks, access)
+                if best and base:
+                    ratio = best.mean / base.mean if base.mean else None
+                    numbers = (ratio, best.mean, best.deviation)
+                    yield (
+                        *(f'{access}, {disks}', name, variant),
+                        *map(report.number, numbers),
+                    )
+
+
 def write(
     folder: pathlib.Path,
     measured: Sequence[servers.Measurement],
@@ -138,7 +161,7 @@ def write(
         lines += ['', '![servers.svg](servers.svg)']
     whole_file.write(folder / REPORT, '\n'.join([*lines, '']))
     for name, head, content in (
-        (FIGURES, headers, list(rows(measured))),
+        (FIGURES, _COMPARED, list(compared(measured))),
         ('published.csv', ('Statement', 'Published', 'Measured'), statements),
     ):
         whole_file.write(folder / name, report.csv_text([head, *content]))

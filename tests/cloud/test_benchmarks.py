@@ -129,10 +129,11 @@ class GuestBenchmarksTest(base.CloudTestCase):
         with pathlib.Path(folder, 'servers.csv').open() as file:
             rows = list(csv.DictReader(file))
         self.assertEqual(
-            ['alone'] * 3 + ['together'] * 3, [x['Disks'] for x in rows]
+            {'buffered, alone', 'buffered, together'},
+            {row['Run'] for row in rows},
         )
         for row in rows:
-            self.assertIn('±', row['hdparm_direct'])
+            self.assertGreater(float(row['MB/s']), 0)
         left = self.request('GET', '/volumes', cloud=self.operator)
         self.assertEqual([], [
             x for x in left['volumes'] if x['name'].startswith(images.PREFIX)

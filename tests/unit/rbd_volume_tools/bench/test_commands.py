@@ -23,6 +23,7 @@ from rbd_volume_tools.bench import plan
 from rbd_volume_tools.bench import report
 from rbd_volume_tools.bench import results
 from rbd_volume_tools.bench import session
+from rbd_volume_tools.bench.guest import server_arguments
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
@@ -127,7 +128,7 @@ class MeasurableTest(base.TestCase):
 
     def measurable(self, cells: list[Any], *words: str) -> list[Any]:
         parser = argparse.ArgumentParser()
-        commands.add_server(parser)
+        server_arguments.add(parser)
         parser.add_argument('--volume-type')
         parsed_args = parser.parse_args(words)
         return commands.measurable(parsed_args, cells, self.said.append)
