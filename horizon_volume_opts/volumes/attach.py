@@ -2,9 +2,7 @@
 
 """Forms that attach a volume, with the cache mode of the attachment."""
 
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
 import functools
 import logging
 from typing import Any
@@ -123,11 +121,16 @@ class ModeForm(group.StockForm):
 
     def handle(self, request: Any, data: Any) -> Any:
         """Set the mode if it changes, then attach the volume."""
-        if self._change is None:
+        volume_id, before, wanted = self._change or ('', '', '')
+        if wanted == before:
             return super().handle(request, data)
         try:
-            with _applied(request, *self._change):
+            _set(request, volume_id, wanted)
+            try:
                 return super().handle(request, data)
+            except Exception:
+                _put_back(request, volume_id, before)
+                raise
         except cinder_exceptions.ClientException as error:
             # Stock code does not let exceptions of clients pass.
             refusal = refusals.read(error)
@@ -199,29 +202,7 @@ class Modes(rest.Fragment):
         return {'html': group.render(form, form.fields)}
 
 
-@contextlib.contextmanager
-def _applied(
-    request: Any, volume_id: str, before: str | None, wanted: str
-) -> Iterator[None]:
-    """Attach a volume with a mode, in the body of this context.
-
-    If the body fails, the volume gets its former mode again.
-
-    :param wanted: empty for the default
-    :raises ClientException: if Cinder refuses the mode
-    """
-    if wanted == (before or ''):
-        yield
-        return
-    _set(request, volume_id, wanted)
-    try:
-        yield
-    except Exception:
-        _put_back(request, volume_id, before)
-        raise
-
-
-def _put_back(request: Any, volume_id: str, before: str | None) -> None:
+def _put_back(request: Any, volume_id: str, before: str) -> None:
     """Restore the mode of a volume that was not attached.
 
     The stock forms also fail if they attached the volume but could not read it
@@ -229,7 +210,7 @@ def _put_back(request: Any, volume_id: str, before: str | None) -> None:
     """
     try:
         if cinder.volume_get(request, volume_id).status == _AVAILABLE:
-            _set(request, volume_id, before or '')
+            _set(request, volume_id, before)
     except Exception:
         LOG.exception(
             'Could not restore the former cache mode of volume %s', volume_id
@@ -237,6 +218,10 @@ def _put_back(request: Any, volume_id: str, before: str | None) -> None:
 
 
 def _set(request: Any, volume_id: str, mode: str) -> None:
+    """Set the mode of a volume; empty for the default.
+
+    :raises ClientException: if Cinder refuses it
+    """
     if mode:
         cinder.volume_set_metadata(request, volume_id, {OPTION.key: mode})
     else:

@@ -9,7 +9,6 @@ script ask here, so that a page never has a second opinion.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import functools
 import logging
 from typing import Any
 
@@ -189,9 +188,11 @@ class NewVolume:
             return None
         return self.default(key)[0]
 
-    @functools.cached_property
-    def _words(self) -> list[str]:
-        """The layout and the object map, as a list of texts."""
+    @property
+    def summary(self) -> str:
+        """The line for the closed group; empty for a type without options."""
+        if not self.has_options:
+            return ''
         object_size = self.value(keys.OBJECT_SIZE)
         unit, count = map(self.value, _LAYOUT[1:])
         words = []
@@ -204,19 +205,12 @@ class NewVolume:
         has_map = self.value(keys.OBJECT_MAP)
         if has_map is not None:
             words.append(_('object map') if has_map else _('no object map'))
-        return words
-
-    @property
-    def summary(self) -> str:
-        """The line for the closed group; empty for a type without options."""
-        if not self.has_options:
-            return ''
         text = _('Layout and features: %s (default)')
         if self.requested:
             text = _('Layout and features: %s (selected)')
         elif self.state:
             text = _('Layout and features: %s (same as the source)')
-        return text % (', '.join(self._words) or _('depends on the back end'))
+        return text % (', '.join(words) or _('depends on the back end'))
 
     @property
     def preview(self) -> str:
