@@ -15,16 +15,19 @@ from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import store
 from rbd_volume_options import errors
+from tests import runs
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import behaviour
 from tests.unit.glance_store_objmap import fake_data
 from tests.unit.glance_store_objmap import fakes
 
 
+@runs.tags(runs.RELEASES)
 class FakeUploadsTest(fakes.FakeStoreTestCase, behaviour.Uploads):
     """Tests for uploads on the fake cluster."""
 
 
+@runs.tags(runs.RELEASES)
 class FakeImagesTest(fakes.FakeStoreTestCase, behaviour.Images):
     """Tests for images on the fake cluster."""
 
@@ -119,6 +122,7 @@ class FaultsTest(fakes.FakeStoreTestCase):
         self.assertIn(most, range(min(depth, 2), depth + 1))
 
 
+@runs.tags(runs.RELEASES)
 @ddt.ddt
 class ConfigurationTest(fakes.FakeStoreTestCase):
     """Tests for the configuration."""
