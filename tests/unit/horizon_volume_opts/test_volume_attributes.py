@@ -33,12 +33,6 @@ class OfVolumeTestCase(base.TestCase):
         )
         self.assertFalse(volume_attributes.has_object_map(state))
 
-    def test_of_another_driver(self) -> None:
-        attributes = volume_attributes.of_volume(
-            _volume(**{'os-rbd-volume-options:object_size': None})
-        )
-        self.assertIsNone(attributes.state)
-
     def test_cinder_without_the_extension(self) -> None:
         shown = {'id': 'v', 'size': 1}
         volume = cinder.Volume(volumes.Volume(None, shown, loaded=True))
@@ -46,13 +40,6 @@ class OfVolumeTestCase(base.TestCase):
             volume_attributes.Made(None, {}),
             volume_attributes.of_volume(volume),
         )
-
-    def test_modes_of_attachments_are_read(self) -> None:
-        modes = {'a': 'writeback', 'b': None}
-        attributes = volume_attributes.of_volume(
-            _volume(**{'os-rbd-volume-options:cache_modes': modes})
-        )
-        self.assertEqual(modes, attributes.cache_modes)
 
     @ddt.data(
         {'object_size': '4M'},

@@ -166,11 +166,6 @@ class SourceTest(test_create.FormTestCase):
         self.assertFalse(response['is_valid'])
         self.assertIn('role="alert"', response['html'])
 
-    def test_lists_of_cinder_are_no_sources(self) -> None:
-        for ident in ('detail', 'summary', '../types'):
-            html = self.group(volume_source=ident)['html']
-            self.assertIn('source of the volume is not', html)
-
     def test_glance_image_overrides_the_layout_of_ceph(self) -> None:
         self.cloud.types = [
             fake_cloud.offered(
