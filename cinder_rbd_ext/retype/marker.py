@@ -43,7 +43,6 @@ class Marker:
     :ivar image: the uuid in the name of the new image, which is also the token
         of the request in the volume's row
     :ivar host: the service that runs the request
-    :ivar process: the process of that service
     :ivar type_id: the new volume type; empty for a migration without a retype
     :ivar former: the uuid in the name of the image before
     :ivar former_id: librbd's id of that image; empty until a copy begins
@@ -57,7 +56,6 @@ class Marker:
 
     image: str
     host: str = ''
-    process: str = ''
     type_id: str = ''
     former: str = ''
     former_id: str = ''

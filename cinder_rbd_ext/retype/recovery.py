@@ -4,7 +4,8 @@
 
 The marker and the row tell what to do, inside the exclusive lock of the volume
 (:mod:`cinder_rbd_ext.retype.replacement`). A status is released only if the
-service that had set it is down, or is another process now. The update that
+service that had set it is down, or does not run the request any more: it was
+started again, or the database did not save the end. The update that
 releases it also voids the token, and expects the image that was looked at. If
 the row names the copy, the request is completed; otherwise the volume gets its
 former status and keeps its type. The back end that a volume has left finds it

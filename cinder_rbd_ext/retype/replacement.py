@@ -41,6 +41,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import errno
+import math
 import time
 from typing import Any
 import uuid
@@ -50,6 +51,7 @@ from cinder import exception
 from cinder import objects
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
+from oslo_db import exception as db_exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import admission
@@ -79,6 +81,10 @@ _REFUSED = (errno.EPERM, errno.EACCES)
 
 # Seconds between two looks at the database.
 _PAUSE = 1.0
+
+# Seconds within which Cinder's manager has saved the end of a request, unless
+# the database did not respond.
+_SAVING = 60.0
 
 # Statuses of a snapshot on which Cinder works.
 _WORKING = (
@@ -124,18 +130,25 @@ class Request:
             )
 
     def report(self, percent: int) -> None:
-        """Write the progress, if the request still applies."""
-        self.check()
-        marker.write(
-            self.volume.id, dataclasses.replace(self.mark, percent=percent)
-        )
+        """Write the progress, if the request still applies.
+
+        The copy goes on while the database does not respond: the commit
+        depends on the row.
+        """
+        try:
+            self.check()
+            marker.write(
+                self.volume.id, dataclasses.replace(self.mark, percent=percent)
+            )
+        except db_exception.DBError as error:
+            LOG.warning(
+                'Could not report the progress of volume %(id)s: %(error)s',
+                {'id': self.volume.id, 'error': error},
+            )
 
 
 class Replacements:
-    """Replaces the images of the volumes of a back end, and settles that.
-
-    :ivar process: identifies this process in markers
-    """
+    """Replaces the images of the volumes of a back end, and settles that."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
@@ -146,12 +159,13 @@ class Replacements:
         releases.after_fork(self._begin)
 
     def _begin(self) -> None:
-        self.process = uuid.uuid4().hex[:8]
+        # Until when this process runs its requests, by their tokens.
+        self._runs_until: dict[str, float] = {}
 
     def is_alive(self, mark: marker.Marker) -> bool:
         """Return whether the service that runs a request may continue it."""
         if mark.host == (self._driver.host or ''):
-            return mark.process == self.process
+            return self._runs_until.get(mark.image, 0.0) > time.monotonic()
         filters = {'is_up': True, 'backend_match_level': 'backend'}
         return any(
             objects.ServiceList.get_all(
@@ -181,13 +195,12 @@ class Replacements:
         # A late request, or a service that was paused, saves no status.
         late_request.guard(volume)
         mark = marker.Marker(
-            *(str(uuid.uuid4()), self._driver.host or '', self.process),
-            type_id=type_id,
-            left=left,
+            *(str(uuid.uuid4()), self._driver.host or '', type_id), left=left
         )
-        if is_announced and marker.of_volume(volume.id) is None:
-            marker.write(volume.id, mark)
+        self._runs_until[mark.image] = math.inf
         try:
+            if is_announced and marker.of_volume(volume.id) is None:
+                marker.write(volume.id, mark)
             with alone(self._driver, volume) as held:
                 if any(
                     getattr(held.volume, name) != getattr(volume, name)
@@ -204,8 +217,17 @@ class Replacements:
         except Exception:
             self._forget_announced(volume.id, mark)
             raise
+        finally:
+            self._end(mark)
         if not running.is_done:
             self._forget_announced(volume.id, mark)
+
+    def _end(self, mark: marker.Marker) -> None:
+        now = time.monotonic()
+        self._runs_until[mark.image] = now + _SAVING
+        for image, until in list(self._runs_until.items()):
+            if until < now:
+                self._runs_until.pop(image, None)
 
     def _forget_announced(self, volume_id: str, mark: marker.Marker) -> None:
         """Remove the marker of a request that has ended without a copy."""

@@ -5,6 +5,7 @@
 from collections.abc import Callable
 import contextlib
 import dataclasses
+import math
 import os
 import pathlib
 import signal
@@ -509,7 +510,6 @@ class InterruptedTest(RetypeTestCase):
         mark = marker.Marker(
             image=str(uuid.uuid4()),
             host=_HOST,
-            process='killed',
             type_id=self.type_id,
             former=self.volume.name_id,
             former_id=self.image_id(self.volume),
@@ -637,10 +637,7 @@ class InterruptedTest(RetypeTestCase):
             self.delete(volume)
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:
-        running = dataclasses.replace(
-            self.mark, process=self.driver._replacements.process
-        )
-        marker.write(self.volume.id, running)
+        self.driver._replacements._runs_until[self.mark.image] = math.inf
         self.assertTrue(self.driver._recovery.recover_all())
         self.assertEqual('retyping', self.read_again(self.volume).status)
         self.assertTrue(self.commit())

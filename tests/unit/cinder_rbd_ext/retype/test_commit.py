@@ -14,12 +14,15 @@ from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 import ddt
+from oslo_db import exception as db_exception
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import commit
+from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.trash import entries
 from rbd_volume_options import image_record
@@ -200,6 +203,52 @@ class CommitTest(copying.CopyingTestCase):
         self.assertEqual(2, len(self.images()))
         self.another_service()._recovery.recover_all()
         self.assertEqual(self.former, self.row().name)
+        self.check_settled()
+
+    @_BOTH
+    def test_copy_goes_on_while_the_database_does_not_respond(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        make = copies.Copy.make
+
+        def without_database(copy: Any, target: Any, report: Any) -> None:
+            with mock.patch.object(
+                record,
+                'stored_volume',
+                autospec=True,
+                side_effect=db_exception.DBConnectionError,
+            ):
+                report(10)
+            make(copy, target, report)
+
+        with mock.patch.object(copies.Copy, 'make', without_database):
+            self.assertTrue(self.run_request(volume))
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    @_BOTH
+    def test_end_that_the_database_did_not_save_is_saved_later(
+        self, is_migrated: bool
+    ) -> None:
+        """The service is not restarted."""
+        volume = self.requested(is_migrated)
+        stock = objects.Volume.conditional_update
+
+        def update(own: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
+            if values.keys() & {'status', 'migration_status'}:
+                raise db_exception.DBConnectionError
+            return stock(own, values, *args, **kwargs)
+
+        with (
+            mock.patch.object(replacement, '_SAVING', 0.0),
+            mock.patch.object(objects.Volume, 'conditional_update', update),
+        ):
+            self.assertRaises(
+                db_exception.DBConnectionError, self.run_request, volume
+            )
+        self.assertNotEqual(self.former, self.row().name)
+        self.assertFalse(self.driver._recovery.recover_all())
         self.check_settled()
 
     @_BOTH

@@ -14,7 +14,7 @@ class FlatCopyTest(driver_base.DriverTestCase):
 
     def _is_flat(self, name: str) -> bool:
         mark = marker.Marker(
-            'uuid', 'host', 'process', former_pool='volumes', pool='volumes'
+            'uuid', 'host', former_pool='volumes', pool='volumes'
         )
         return copies.Copy(self.driver, name, mark).is_flat
 

@@ -15,7 +15,6 @@ _ID = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
 _LONGEST = marker.Marker(
     image=_ID,
     host='h' * 200,
-    process='12345678',
     type_id=_ID,
     former=_ID,
     # librbd limits ids to 14 characters.

@@ -37,7 +37,7 @@ class RecoveryTest(base.DriverTestCase):
             },
         )
         # Of a process that was killed.
-        mark = marker.Marker('image', self.driver.host, 'process', new_type.id)
+        mark = marker.Marker('image', self.driver.host, new_type.id)
         marker.write(self.volume.id, mark)
 
     @ddt.data(None, 'success', 'error')

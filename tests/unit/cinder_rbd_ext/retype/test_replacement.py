@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import math
 import time
 from unittest import mock
 import uuid
@@ -29,7 +30,6 @@ class ReplacementsTest(copying.CopyingTestCase):
         self.mark = marker.Marker(
             str(uuid.uuid4()),
             'test_host',
-            self.own.process,
             'the-type',
             former=self.volume.id,
             former_id='an-id',
@@ -87,6 +87,7 @@ class ReplacementsTest(copying.CopyingTestCase):
 
     def test_running_request_is_not_settled_by_another_operation(self) -> None:
         self.save_row(status='retyping', provider_geometry=self.mark.image)
+        self.own._runs_until[self.mark.image] = math.inf
         self.assertRaises(
             locks.VolumeLocked, self.own.settle_idle, self.volume.id
         )
