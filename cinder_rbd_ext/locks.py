@@ -251,7 +251,8 @@ def shared(
 ) -> Iterator[Any]:
     """Hold the lock of a volume together with other users of its image.
 
-    :returns: the volume as in the database, with the context of the given one
+    :returns: the volume as in the database, with the elevated context of the
+        given one
     :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     :raises LockLost: if the lock has ended before the operation, and the
         volume has changed since
@@ -274,8 +275,9 @@ def shared_by_id(
     name = name or CONF.volume_name_template % volume_id
     held = None
     try:
-        with _of_volume(driver, volume_id, name, _SHARED, wait) as held:
-            held.volume._context = request_context
+        with _of_volume(
+            driver, volume_id, name, _SHARED, wait, request_context
+        ) as held:
             yield held.volume
     except Exception as error:
         # An image that was replaced is in the trash, without its name.
@@ -296,8 +298,9 @@ def exclusive(
     :raises VolumeLocked: if it could not be taken
     :raises RuntimeError: if the same thread holds it shared
     """
-    with _of_volume(driver, volume.id, volume.name, _EXCLUSIVE, wait) as held:
-        held.volume._context = volume._context
+    with _of_volume(
+        *(driver, volume.id, volume.name, _EXCLUSIVE, wait), volume._context
+    ) as held:
         yield held
 
 
@@ -350,6 +353,7 @@ def _of_volume(
     image_name: str,
     kind: _Kind,
     wait: float,
+    request_context: protocols.Context | None = None,
 ) -> Iterator[Held]:
     until = time.monotonic() + wait
     with rbd.RADOSClient(driver) as client:
@@ -362,6 +366,9 @@ def _of_volume(
                     ioctx, advisory_locks.HEADER + image_id, _IMAGE, kind
                 )
                 held.volume = record.stored_volume(volume_id)
+                if request_context:
+                    # A tenant may no longer see the type of the volume.
+                    held.volume._context = request_context.elevated()
                 current_id = _id_of(ioctx, held.volume.name)
                 if current_id == image_id:
                     # Without its header, an image cannot be opened either.

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import Any
 
 from cinder import context
@@ -27,7 +28,7 @@ from cinder.db import api as db
 from oslo_db import api as oslo_db_api
 from oslo_log import log as logging
 from oslo_utils import timeutils
-from sqlalchemy import orm
+import sqlalchemy
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
@@ -116,30 +117,50 @@ def items_of(volume_id: str) -> dict[str, str]:
 def stored_volume(volume_id: str) -> Any:
     """Return a volume as in the database, with its admin metadata.
 
-    The metadata of the volume, which tenants fill, is not joined with the
-    other lists, as in Cinder's query for an administrator.
+    One query reads both; what else is needed of it is read when it is. Neither
+    joins the metadata of the volume, which tenants fill, with other lists, as
+    Cinder's query for an administrator does. Objects of SQLAlchemy would take
+    several times as long.
 
     :raises VolumeNotFound: if it was deleted
     """
     admin = context.get_admin_context()
     kind = objects.Volume
-    volume = kind.model
-    parts = (
-        *(volume.volume_admin_metadata, volume.volume_attachment),
-        *(volume.volume_type, volume.consistencygroup, volume.group),
-    )
     with releases.database().main_context_manager.reader.using(admin):
-        row = (
-            admin.session.query(volume)
-            .options(orm.selectinload(volume.volume_metadata))
-            .options(*map(orm.joinedload, parts))
-            .filter(volume.id == volume_id, ~volume.deleted)
-            .first()
+        rows = (
+            admin.session.execute(_row_and_items(), {'volume_id': volume_id})
+            .mappings()
+            .all()
         )
-        if row is None:
-            raise exception.VolumeNotFound(volume_id=volume_id)
-        expected = kind._get_expected_attrs(admin)
-        return kind._from_db_object(admin, kind(admin), row, expected)
+    if not rows:
+        raise exception.VolumeNotFound(volume_id=volume_id)
+    items = [
+        {'key': row['item_key'], 'value': row['item_value']}
+        for row in rows
+        if row['item_key']
+    ]
+    row = {**rows[0], 'volume_admin_metadata': items}
+    return kind._from_db_object(admin, kind(admin), row, ['admin_metadata'])
+
+
+@functools.cache
+def _row_and_items() -> Any:
+    """Return the query of a row with its admin metadata."""
+    model = objects.Volume.model
+    volume = model.__table__
+    item = model.volume_admin_metadata.property.mapper.local_table
+    return (
+        sqlalchemy.select(
+            volume,
+            item.c.key.label('item_key'),
+            item.c.value.label('item_value'),
+        )
+        .outerjoin(item, (item.c.volume_id == volume.c.id) & ~item.c.deleted)
+        .where(
+            volume.c.id == sqlalchemy.bindparam('volume_id'),
+            ~volume.c.deleted,
+        )
+    )
 
 
 def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:

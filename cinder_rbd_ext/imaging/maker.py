@@ -204,7 +204,8 @@ class Maker:
         requested = _request_of(volume, arrival, settings)
         own = options.ours(request.metadata_of(volume))
         settable: frozenset[str] = frozenset()
-        if own or source or from_image:
+        inherited = (source and image_record.origins(source)) or {}
+        if own or not errors.ASKED.isdisjoint(inherited.values()):
             settable = policies.settable_by_creator(
                 volume, requested, arrival is not None
             )

@@ -170,24 +170,26 @@ class EveryWayTest(base.DriverTestCase):
         self.assertEqual({first_step}, self.cluster.faults_left)
         self.cluster.forgive()
 
-    @ddt.data(
-        (creation_paths.Create, 0),
-        (creation_paths.CloneFromSnapshot, 1),
-        (creation_paths.CloneGlanceImage, 1),
-    )
-    @ddt.unpack
-    def test_policy_is_checked_if_values_are_inherited(
-        self, way: type[creation_paths.Path], checks: int
-    ) -> None:
-        path = way(self)
+    def test_policy_is_checked_if_requested_values_are_inherited(self) -> None:
         checked = self.mock_object(
             policies,
             'settable_by_creator',
             autospec=True,
             return_value=frozenset(),
         )
-        path.make()
-        self.assertEqual(checks, checked.call_count)
+        for way in (
+            creation_paths.Create,
+            creation_paths.CloneFromSnapshot,
+            creation_paths.CloneGlanceImage,
+        ):
+            way(self).make()
+        checked.assert_not_called()
+        source = self.made_volume(
+            volume_type=self.make_type(rbd_object_size='1M')
+        )
+        clone = self.new_volume(source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+        checked.assert_called_once()
 
     def test_pool_that_is_not_there(self) -> None:
         path = creation_paths.Create(
