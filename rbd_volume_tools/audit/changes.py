@@ -4,27 +4,29 @@
 
 from collections.abc import Callable
 from collections.abc import Container
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import dataclasses
-import datetime
 import errno
+import functools
+import itertools
 import signal
 import threading
 import time
 from typing import Any
-from typing import Protocol
 
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import reading
+from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import health
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.command_line import plan_file
 
 Say = Callable[[str], None]
 #: Called with the number of completed changes, the total, and the percentage
@@ -34,89 +36,100 @@ Progress = Callable[[int, int, Mapping[str, int | None]], None]
 INTERVAL = 1.0
 
 
-class Planned(Protocol):
-    """A planned change of one image.
-
-    :ivar item: what the plan has, a dataclass
-    :ivar outcome: the image and the planned change
-    """
-
-    @property
-    def item(self) -> Any: ...
-
-    @property
-    def outcome(self) -> outcomes.Outcome: ...
-
-
-class Change(Planned, Protocol):
-    """A change of one image.
-
-    :ivar size: provisioned bytes that the change reads, for the pace
-    :ivar percent: how much of it is done; None if unknown
-    """
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def percent(self) -> int | None: ...
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return a description of it.
-
-        :param connection: to Ceph; None if a service makes the change
-        :param ioctx: of the pool of the image
-        :param ours: names of the clients of earlier, killed runs
-        :raises Unneeded: if no change is necessary
-        """
+#: Makes a planned change and returns what was done. It gets the context of the
+#: pool, None if a service makes the change, and the names of the clients of
+#: earlier, killed runs. :func:`attempted` has its errors.
+Make = Callable[[outcomes.Outcome, Any, frozenset[str]], str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Runner:
-    """The parts that a run uses.
+class Run:
+    """A plan that is being applied.
 
+    :ivar items: the planned changes
     :ivar cluster: None without Ceph
+    :ivar written: the journal
     :ivar pace: limits how fast images are changed
     :ivar stop: ends the run after the current changes when it is set
     :ivar say: shows a message to the operator
-    :ivar planned: when the changes were planned. One that the journal has as
-        done since then is not made again, in case an operator has undone it.
     :ivar heeds_health: whether to pause while the cluster is not healthy
     :ivar tolerated: health checks for which a run does not pause
     :ivar at_once: maximum number of changes at the same time; more than one
         only if services make them
+    :ivar percents: how much of a running change is done, by its ID
     """
 
-    cluster: scan.Cluster | None
+    plan: plan_file.Header
+    items: Sequence[outcomes.Outcome]
+    cloud: Any
+    cluster: Any
     written: journal.Journal
     pace: pace.Pace
     stop: threading.Event
     say: Say
-    planned: datetime.datetime
     heeds_health: bool = True
     tolerated: Container[str] = frozenset()
     at_once: int = 1
+    percents: dict[str, int | None] = dataclasses.field(default_factory=dict)
 
-    def run(
-        self, changes: Iterable[Change], progress: Progress
+    @functools.cached_property
+    def known(self) -> records.Records:
+        """The cloud's records.
+
+        :raises PlanError: if the ID of the cloud is not that of the plan
+        """
+        known = records.of_cloud(self.cloud, self.plan.cluster)
+        if self.plan.options.get('cloud_id', known.cloud_id) != known.cloud_id:
+            raise plan_file.PlanError(
+                'rbd_cloud_id was changed since the plan. Make a new plan.'
+            )
+        return known
+
+    def chosen(self, limit: int | None) -> list[outcomes.Outcome]:
+        """Return the changes of this run: first those that were interrupted.
+
+        :param limit: maximum number, besides those that the journal has as
+            done; None for all
+        """
+        numbers = itertools.count()
+        return [
+            each
+            for each in sorted(
+                self.items, key=lambda x: x.ident not in self.written.begun
+            )
+            if self.is_done(each) or limit is None or next(numbers) < limit
+        ]
+
+    def is_done(self, item: outcomes.Outcome) -> bool:
+        """Return whether the journal has a change as done since the plan.
+
+        It is not made again then, in case an operator has undone it.
+        """
+        return self.written.done(*item.key, self.plan.time)
+
+    def made(
+        self,
+        make: Make,
+        changes: Sequence[outcomes.Outcome],
+        progress: Progress,
     ) -> Iterator[outcomes.Outcome]:
         """Make changes and yield the outcome of each one when it ends.
 
         :raises rados.Error: if a pool cannot be opened
         :raises HealthUnknown: if the monitors do not answer
         """
-        by_pool: dict[str, list[Change]] = {}
-        total = 0
+        by_pool: dict[str, list[outcomes.Outcome]] = {}
         for each in changes:
-            by_pool.setdefault(each.outcome.pool, []).append(each)
-            total += 1
+            by_pool.setdefault(each.pool, []).append(each)
         done = 0
         for pool, waiting in by_pool.items():
             with self._connected(pool) as (connection, ioctx):
-                for ended, running in self._made(waiting, connection, ioctx):
+                for ended, running in self._in_pool(
+                    make, waiting, connection, ioctx
+                ):
                     done += len(ended)
                     yield from ended
-                    progress(done, total, running)
+                    progress(done, len(changes), running)
             if self.stop.is_set():
                 return
 
@@ -132,12 +145,16 @@ class Runner:
             with self.cluster.connection() as connection:
                 yield connection, None
 
-    def _made(
-        self, waiting: Iterable[Change], connection: Any, ioctx: Any
+    def _in_pool(
+        self,
+        make: Make,
+        waiting: Sequence[outcomes.Outcome],
+        connection: Any,
+        ioctx: Any,
     ) -> Iterator[tuple[list[outcomes.Outcome], dict[str, int | None]]]:
         """Yield what has ended, and the percentage of what is running."""
         watch = health.Watch(connection, self.say, tolerated=self.tolerated)
-        running: dict[futures.Future[outcomes.Outcome], Change] = {}
+        running: dict[futures.Future[outcomes.Outcome], outcomes.Outcome] = {}
 
         def ended() -> list[outcomes.Outcome]:
             done, _ = futures.wait(running, INTERVAL, futures.FIRST_COMPLETED)
@@ -150,24 +167,22 @@ class Runner:
 
         def percentages() -> dict[str, int | None]:
             return {
-                each.outcome.image or each.outcome.ident: each.percent
+                each.image or each.ident: self.percents.get(each.ident)
                 for each in running.values()
             }
 
         with futures.ThreadPoolExecutor(self.at_once) as executor:
             try:
                 for each in waiting:
-                    if self.written.done(*each.outcome.key, self.planned):
-                        yield [_earlier(each.outcome)], percentages()
+                    if self.is_done(each):
+                        yield [_earlier(each)], percentages()
                         continue
                     while len(running) >= self.at_once:
                         yield ended(), percentages()
                     if not self.pace.wait() or not self._is_healthy(watch):
                         break
                     self._begin(each, connection)
-                    job = executor.submit(
-                        self._outcome, each, connection, ioctx
-                    )
+                    job = executor.submit(self._outcome, make, each, ioctx)
                     running[job] = each
                 while running:
                     yield ended(), percentages()
@@ -182,23 +197,22 @@ class Runner:
             health.wait(watch, self.stop)
         return not self.stop.is_set()
 
-    def _begin(self, change: Change, connection: Any) -> None:
+    def _begin(self, change: outcomes.Outcome, connection: Any) -> None:
         client = ''
         if connection:
             client = f'client.{connection.get_instance_id()}'
-        about = change.outcome
-        self.written.begin(*about.key, client, planned=about.detail)
+        self.written.begin(*change.key, client, planned=change.detail)
         self.pace.begun(change.size)
 
     def _outcome(
-        self, change: Change, connection: Any, ioctx: Any
+        self, make: Make, change: outcomes.Outcome, ioctx: Any
     ) -> outcomes.Outcome:
         began = time.monotonic()
         outcome = attempted(
             self.cluster,
             ioctx,
-            change.outcome,
-            lambda: change.apply(connection, ioctx, self.written.clients),
+            change,
+            lambda: make(change, ioctx, self.written.clients),
         )
         seconds = round(time.monotonic() - began, 3)
         return dataclasses.replace(outcome, seconds=seconds)

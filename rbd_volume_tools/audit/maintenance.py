@@ -9,9 +9,6 @@ from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
-import functools
-import itertools
 import pathlib
 import sys
 import threading
@@ -20,7 +17,6 @@ from typing import Any
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
 from rbd_volume_tools.audit import changes as run
-from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
@@ -31,8 +27,6 @@ from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import whole_file
-
-Planned = run.Planned | outcomes.Outcome
 
 
 class Command(exit_status.StatusLister):
@@ -121,7 +115,7 @@ class PlanCommand(Command):
     @abc.abstractmethod
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         """Return the options of the plan, and each change or its refusal."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
@@ -139,66 +133,29 @@ class PlanCommand(Command):
             self.noun, *_place(cloud, cluster), taken, options
         )
         items = [
-            each.item
-            for each in examined
-            if not isinstance(each, outcomes.Outcome)
+            each for each in examined if each.status is outcomes.Status.PLANNED
         ]
         try:
             whole_file.write(path, plan_file.text(header, items), is_new=True)
         except FileExistsError as error:
             raise ValueError(exists) from error
         say(f'{path}: {len(items)} items{self.note(items)}')
-        return self.rows(
-            each if isinstance(each, outcomes.Outcome) else each.outcome
-            for each in examined
-        )
+        return self.rows(examined)
 
-    def note(self, items: Sequence[Any]) -> str:
+    def note(self, items: Sequence[outcomes.Outcome]) -> str:
         """Return what is said about the items, after their number."""
         return ''
-
-
-@dataclasses.dataclass(frozen=True)
-class Work:
-    """A plan that is being applied.
-
-    :ivar written: the journal
-    :ivar stop: ends the run after the current changes when it is set
-    """
-
-    parsed_args: argparse.Namespace
-    plan: plan_file.Header
-    items: Sequence[Any]
-    cloud: Any
-    cluster: Any
-    written: journal.Journal
-    stop: threading.Event
-
-    @functools.cached_property
-    def known(self) -> records.Records:
-        """The cloud's records.
-
-        :raises PlanError: if the ID of the cloud is not that of the plan
-        """
-        known = records.of_cloud(self.cloud, self.plan.cluster)
-        if self.plan.options.get('cloud_id', known.cloud_id) != known.cloud_id:
-            raise plan_file.PlanError(
-                'rbd_cloud_id was changed since the plan. Make a new plan.'
-            )
-        return known
 
 
 class ApplyCommand(Command):
     """A command that makes the changes of a plan.
 
     :cvar noun: as that of the plan
-    :cvar item_class: the class of the items
     :cvar tolerated: health checks for which it does not pause
     :cvar stopping: the message for the first Ctrl-C
     """
 
     noun = ''
-    item_class: type[Any]
     tolerated: Container[str] = frozenset()
     stopping = 'Stopping after the current image.'
 
@@ -242,12 +199,14 @@ class ApplyCommand(Command):
         return parser
 
     @abc.abstractmethod
-    def changes(self, work: Work) -> Sequence[run.Change]:
-        """Return the changes of the items of a plan."""
+    def maker(
+        self, parsed_args: argparse.Namespace, work: run.Run
+    ) -> run.Make:
+        """Return the function that makes the changes of a plan."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         plan, items = plan_file.parsed(
-            whole_file.read(parsed_args.plan), self.noun, self.item_class
+            whole_file.read(parsed_args.plan), self.noun
         )
         cloud = self.cloud()
         cluster = self.cluster(parsed_args)
@@ -260,37 +219,25 @@ class ApplyCommand(Command):
         with journal.Journal(path, f'{self.noun} apply', place[0]) as written:
             if written.resumed:
                 say(f'Resuming the run of {path}.')
-            numbers = itertools.count()
-            changes = [
-                each
-                for each in self.changes(
-                    Work(
-                        *(parsed_args, plan, items, cloud, cluster),
-                        *(written, stop),
-                    )
-                )
-                if written.done(*each.outcome.key, plan.time)
-                or parsed_args.limit is None
-                or next(numbers) < parsed_args.limit
-            ]
-            runner = run.Runner(
-                cluster,
-                written,
+            work = run.Run(
+                *(plan, items, cloud, cluster, written),
                 pace.Pace(
                     stop,
                     parsed_args.per_minute,
                     getattr(parsed_args, 'bytes_per_second', None),
                 ),
-                *(stop, say, plan.time),
+                *(stop, say),
                 not getattr(parsed_args, 'ignore_health', True),
                 self.tolerated,
                 getattr(parsed_args, 'at_once', 1),
             )
+            make = self.maker(parsed_args, work)
             with (
                 progress.with_running(self.app.stderr) as show,
                 run.stoppable(stop, say, self.stopping),
             ):
-                results = list(runner.run(changes, show))
+                chosen = work.chosen(parsed_args.limit)
+                results = list(work.made(make, chosen, show))
         return self.rows(results, interrupted=stop.is_set())
 
 

@@ -18,6 +18,7 @@ import errno
 from typing import Any
 
 from rbd_volume_options import ownership
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import names
@@ -52,66 +53,46 @@ SEVERAL = outcomes.Reason(
 
 
 @dataclasses.dataclass(frozen=True)
-class MarkItem:
-    """An image without a mark.
+class Marks:
+    """Writes the mark of this cloud.
 
-    :ivar owner: in its former mark; empty without one
+    :ivar known: the records of the plan
+    :ivar cloud: the APIs at the moment of a call
     """
 
-    pool: str
-    image: str
-    ident: str
-    owner: str = ''
-
-
-@dataclasses.dataclass(frozen=True)
-class Mark:
-    """The mark of an image."""
-
-    item: MarkItem
-    cluster: scan.Cluster
+    librados: Any
     known: records.Records
     cloud: records.CloudNow
-    size: int = 0
-    percent: int | None = None
 
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The mark, planned."""
-        item = self.item
-        return outcomes.Outcome(
-            outcomes.Status.PLANNED,
-            *(item.pool, item.image, item.ident),
-            f'mark with {self.known.cloud_id}',
-        )
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Write the mark.
+    def make(
+        self, item: outcomes.Outcome, ioctx: Any, ours: frozenset[str]
+    ) -> str:
+        """Write the mark of an image.
 
         :raises Refused: if the image or its record has changed
         """
-        item, librados = self.item, self.cluster.librados
+        ident, cloud_id = item.ident, self.known.cloud_id
         try:
             text, version = ownership.text_and_version(
-                librados, ioctx, item.ident
+                self.librados, ioctx, ident
             )
             owner = ownership.owner_of(
-                {ownership.KEY: text}, ioctx.get_pool_id(), item.ident
+                {ownership.KEY: text}, ioctx.get_pool_id(), ident
             )
-            if owner == self.known.cloud_id:
+            if owner == cloud_id:
                 raise outcomes.Unneeded('has the mark')
-            if owner != item.owner or not is_still_ours(
+            if owner != item.seen['owner'] or not is_still_ours(
                 *(item.pool, item.image, self.known, self.cloud)
             ):
                 raise outcomes.Refused(CHANGED)
-            ownership.write(ioctx, item.ident, self.known.cloud_id, version)
-        except librados.ObjectNotFound:
+            ownership.write(ioctx, ident, cloud_id, version)
+        except self.librados.ObjectNotFound:
             raise outcomes.Unneeded('deleted since the plan') from None
-        except librados.OSError as error:
+        except self.librados.OSError as error:
             if error.errno not in _OTHER_VERSION:
                 raise
             raise outcomes.Refused(CHANGED) from error
-        return f'marked with {self.known.cloud_id}'
+        return f'marked with {cloud_id}'
 
 
 def unmarked(
@@ -163,19 +144,20 @@ def planned(
     scans: Sequence[scan.PoolScan],
     known: records.Records,
     stored: databases.Databases,
-    cluster: scan.Cluster,
-    cloud: records.CloudNow,
-) -> Iterator[Mark | outcomes.Outcome]:
+) -> Iterator[outcomes.Outcome]:
     """Yield the mark of each image without one, or why it gets none."""
     copies = images.copied_disks(x for each in scans for x in each.found)
     for scanned in scans:
         for image in unmarked(scanned, known, stored):
-            item = MarkItem(image.pool, image.name, image.ident, image.owner)
-            mark = Mark(item, cluster, known, cloud)
+            item = outcomes.Outcome(
+                *(outcomes.Status.PLANNED, image.pool, image.name),
+                *(image.ident, f'mark with {known.cloud_id}'),
+                seen={'owner': image.owner},
+            )
             if image.name in copies:
-                yield mark.outcome.refused(outcomes.Refused(SEVERAL))
+                yield item.refused(outcomes.Refused(SEVERAL))
             else:
-                yield mark
+                yield item
 
 
 class PlanMarks(maintenance.PlanCommand):
@@ -208,7 +190,7 @@ class PlanMarks(maintenance.PlanCommand):
 
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         # Before the scan, which can take long.
         stored = databases.Databases(glance_config=parsed_args.glance_config)
         with progress.shown(self.app.stderr) as show:
@@ -226,14 +208,13 @@ class PlanMarks(maintenance.PlanCommand):
                 'with cinder-rbd-ext cloud-id, set it in each cinder.conf, '
                 'and restart cinder-volume.'
             )
-        now = records.CloudNow(cloud)
         return {'cloud_id': known.cloud_id}, [
             *(
                 outcomes.unreadable(each.pool, name, why)
                 for each in scans
                 for name, why in each.forbidden.items()
             ),
-            *planned(scans, known, stored, cluster, now),
+            *planned(scans, known, stored),
         ]
 
 
@@ -244,10 +225,9 @@ class ApplyMarks(maintenance.ApplyCommand):
     """
 
     noun = 'mark'
-    item_class = MarkItem
 
-    def changes(self, work: maintenance.Work) -> Sequence[Mark]:
+    def maker(
+        self, parsed_args: argparse.Namespace, work: changes.Run
+    ) -> changes.Make:
         now = records.CloudNow(work.cloud)
-        return [
-            Mark(each, work.cluster, work.known, now) for each in work.items
-        ]
+        return Marks(work.cluster.librados, work.known, now).make

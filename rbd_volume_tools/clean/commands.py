@@ -15,6 +15,7 @@ import uuid
 from cliff import command
 
 from rbd_volume_options import sizes
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
@@ -27,6 +28,7 @@ from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import health
+from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import projects
@@ -115,12 +117,12 @@ def _sources(
     )
 
 
-def _approved(items: Iterable[removal.Item]) -> frozenset[str]:
+def _approved(items: Iterable[outcomes.Outcome]) -> frozenset[str]:
     """Return the images that the operator listed when the plan was made."""
     return frozenset(
         f'{each.pool}/{each.ident}'
         for each in items
-        if each.proof == leftovers.APPROVED
+        if each.seen['proof'] == leftovers.APPROVED
     )
 
 
@@ -235,7 +237,7 @@ class PlanRemovals(maintenance.PlanCommand):
 
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
             approved = approvals(whole_file.read(parsed_args.approve))
@@ -266,15 +268,7 @@ class PlanRemovals(maintenance.PlanCommand):
                 *(selected.idents, parsed_args.limit),
             )
         )
-        selected.check(
-            {
-                each.item.project
-                if isinstance(each, removal.Removal)
-                else each.project
-                for each in examined
-            },
-            may_be_deleted=True,
-        )
+        selected.check({x.project for x in examined}, may_be_deleted=True)
         for each in audited.found:
             if each.kind is findings.FORBIDDEN:
                 what = (
@@ -291,7 +285,7 @@ class PlanRemovals(maintenance.PlanCommand):
             self.least = exit_status.FAILED
         return options, examined
 
-    def note(self, items: Sequence[removal.Item]) -> str:
+    def note(self, items: Sequence[outcomes.Outcome]) -> str:
         """Return the provisioned size of all items."""
         return f', {sizes.format_size(sum(x.size for x in items))} provisioned'
 
@@ -307,7 +301,6 @@ class ApplyRemovals(maintenance.ApplyCommand):
     """
 
     noun = 'clean'
-    item_class = removal.Item
     # Removals free the space that the cluster lacks.
     tolerated = health.FULL
 
@@ -321,7 +314,9 @@ class ApplyRemovals(maintenance.ApplyCommand):
         )
         return parser
 
-    def changes(self, work: maintenance.Work) -> Sequence[removal.Removal]:
+    def maker(
+        self, parsed_args: argparse.Namespace, work: changes.Run
+    ) -> changes.Make:
         _require_clock(work.cloud)
         options = work.plan.options
         sources = _sources(
@@ -333,9 +328,11 @@ class ApplyRemovals(maintenance.ApplyCommand):
                 options['cinder_config'], options['glance_config']
             ),
             _approved(work.items),
-            work.parsed_args.break_stale_locks,
+            parsed_args.break_stale_locks,
         )
-        return [removal.Removal(each, sources) for each in work.items]
+        return lambda item, ioctx, ours: removal.Removal(
+            sources, item, ioctx
+        ).make(ours)
 
 
 class CloudId(command.Command):

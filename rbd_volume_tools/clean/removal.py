@@ -32,33 +32,6 @@ LIMITED = outcomes.Reason(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Item:
-    """A leftover that may be removed, as the examination has seen it.
-
-    :ivar kind: code of the kind of finding
-    :ivar image: name of the image, with ``@snapshot`` for a snapshot
-    :ivar ident: librbd's id of the image
-    :ivar size: provisioned bytes
-    :ivar last_sign: creation, modification, access, deletion of the owner or
-        move to the trash, whichever is last
-    :ivar snapshots: names of the snapshots of the image
-    :ivar stale_lock: client that is gone and holds the lock; empty for none
-    :ivar proof: why it belongs to this cloud
-    """
-
-    kind: str
-    pool: str
-    image: str
-    ident: str
-    size: int
-    last_sign: str
-    snapshots: tuple[str, ...]
-    stale_lock: str
-    proof: str
-    project: str = ''
-
-
 def examine(
     sources: evidence.Sources,
     ioctx: Any,
@@ -68,8 +41,11 @@ def examine(
     ident: str,
     ours: frozenset[str] = frozenset(),
     is_resumed: bool = False,
-) -> Item:
-    """Return what a plan says about a leftover.
+) -> outcomes.Outcome:
+    """Return the planned removal of a leftover.
+
+    It has seen the kind of finding, the proof, the last sign of life, the
+    snapshots of the image, and the client that is gone and holds the lock.
 
     :param ident: the id of the image when it was found
     :param ours: names of the clients of earlier, killed runs
@@ -86,51 +62,42 @@ def examine(
         if details is not None:
             raise _Refused(obstacle, details)
     snapshots = () if seen.snapshot else seen.snapshots
-    return Item(
-        *(kind.code, pool, image, ident, seen.size),
-        seen.last_sign.isoformat() if seen.last_sign else '',
-        tuple(sorted(each.name for each in snapshots)),
-        seen.clients.stale_owner,
-        seen.proof,
-        seen.record.project,
+    stale_lock = seen.clients.stale_owner
+    needs = '; needs --break-stale-locks' if stale_lock else ''
+    return outcomes.Outcome(
+        *(outcomes.Status.PLANNED, pool, image, ident),
+        f'{row.way.value}; {seen.proof}{needs}',
+        project=seen.record.project,
+        size=seen.size,
+        seen={
+            'kind': kind.code,
+            'last_sign': str(seen.last_sign or ''),
+            'snapshots': sorted(each.name for each in snapshots),
+            'stale_lock': stale_lock,
+            'proof': seen.proof,
+        },
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Removal:
-    """The removal of an item of a plan.
+    """The removal of an item of a plan."""
 
-    :ivar size: 0, because a removal reads no data of the image
-    """
-
-    item: Item
     sources: evidence.Sources
-    size: int = 0
-    percent: int | None = None
+    item: outcomes.Outcome
+    ioctx: Any
 
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The item, planned."""
-        way = leftovers.TABLE[findings.KINDS[self.item.kind]].way
-        lock = '; needs --break-stale-locks' if self.item.stale_lock else ''
-        return outcomes.Outcome(
-            outcomes.Status.PLANNED,
-            self.item.pool,
-            self.item.image,
-            self.item.ident,
-            detail=f'{way.value}; {self.item.proof}{lock}',
-            project=self.item.project,
-        )
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+    def make(self, ours: frozenset[str]) -> str:
         """Examine the leftover again, remove it and describe the removal.
 
+        :param ours: names of the clients of earlier, killed runs
         :raises Refused: if it has changed, or must not be removed
         """
-        item, librbd = self.item, self.sources.cluster.librbd
-        kind = findings.KINDS[item.kind]
+        item, ioctx = self.item, self.ioctx
+        librbd = self.sources.cluster.librbd
+        kind = findings.KINDS[item.seen['kind']]
         way = leftovers.TABLE[kind].way
-        is_resumed = way is _Way.TRASH and self._entry(ioctx) is not None
+        is_resumed = way is _Way.TRASH and self._entry() is not None
         if is_resumed:
             # An earlier run was killed during the move.
             kind, way = findings.HALF_TRASHED, _Way.FINISH
@@ -141,22 +108,21 @@ class Removal:
         self._require_same(
             seen, {'kind', 'last_sign'} if is_resumed else set()
         )
-        if seen.stale_lock:
-            self._break_lock(ioctx)
+        if seen.seen['stale_lock']:
+            self._break_lock()
         delay = self.sources.delay
         if way is _Way.TRASH:
             seconds = int(delay.total_seconds())
             librbd.RBD().trash_move(ioctx, item.image, seconds)
             done = f'moved to the trash for {delay}'
         elif way is _Way.FINISH:
-            done = self._finish(ioctx, int(delay.total_seconds()))
+            done = self._finish(int(delay.total_seconds()))
         elif way is _Way.PURGE:
-            self._purge(ioctx)
+            self._purge()
             done = f'deleted {item.ident}'
         elif way is _Way.SNAPSHOT:
             _, _, snapshot = item.image.partition('@')
-            # Another image may get the name now.
-            with librbd.Image(ioctx, image_id=item.ident) as image:
+            with self._opened() as image:
                 _remove_snapshots(librbd, image, (snapshot,))
             done = 'deleted the snapshot'
         else:
@@ -164,53 +130,61 @@ class Removal:
                 self.sources.cluster.librados, ioctx, item.image, item.ident
             )
             done = f'deleted the name of {item.ident}'
-        return f'{done}; {item.proof}'
+        return f'{done}; {seen.seen["proof"]}'
 
-    def _entry(self, ioctx: Any) -> objects.Trashed | None:
+    def _entry(self) -> objects.Trashed | None:
         return objects.trash_entry(
             self.sources.cluster.librados,
-            ioctx,
+            self.ioctx,
             self.item.pool,
             self.item.ident,
         )
 
-    def _require_in_trash(self, ioctx: Any) -> None:
+    def _require_in_trash(self) -> None:
         """Check that nobody restores the image while it loses its snapshots.
 
         :raises Refused: otherwise
         """
-        entry = self._entry(ioctx)
+        entry = self._entry()
         if entry is None or entry.state is objects.TrashState.RESTORING:
             raise _Refused(leftovers.CHANGED, 'it has been restored')
 
-    def _require_same(self, seen: Item, ignored: set[str]) -> None:
-        if not seen.stale_lock:
+    def _require_same(self, now: outcomes.Outcome, ignored: set[str]) -> None:
+        if not now.seen['stale_lock']:
             # The lock was broken, or is that of an earlier, killed run, which
             # librbd breaks.
             ignored = {*ignored, 'stale_lock'}
+        before, after = (
+            {**each.seen, 'size': each.size, 'project': each.project}
+            for each in (self.item, now)
+        )
         changed = [
-            field.name
-            for field in dataclasses.fields(Item)
-            if field.name not in ignored
-            and getattr(seen, field.name) != getattr(self.item, field.name)
+            name
+            for name in after
+            if name not in ignored and before.get(name) != after[name]
         ]
         if changed:
             raise _Refused(leftovers.CHANGED, ', '.join(changed))
 
-    def _break_lock(self, ioctx: Any) -> None:
+    def _break_lock(self) -> None:
         """Break the lock of a client that is gone, which is blocklisted."""
+        owner = self.item.seen['stale_lock']
         if not self.sources.breaks_locks:
-            raise _Refused(leftovers.STALE_LOCK, self.item.stale_lock)
-        how = {'image_id': self.item.ident}
-        with self.sources.cluster.librbd.Image(ioctx, **how) as image:
+            raise _Refused(leftovers.STALE_LOCK, owner)
+        with self._opened() as image:
             for client, cookie, address in list(
                 (image.list_lockers() or {'lockers': []})['lockers']
             ):
-                if address == self.item.stale_lock:
+                if address == owner:
                     image.break_lock(client, cookie)
 
-    def _finish(self, ioctx: Any, delay: int) -> str:
-        librados = self.sources.cluster.librados
+    def _opened(self) -> Any:
+        """Open the image by its ID: another one may have the name now."""
+        librbd = self.sources.cluster.librbd
+        return librbd.Image(self.ioctx, image_id=self.item.ident)
+
+    def _finish(self, delay: int) -> str:
+        librados, ioctx = self.sources.cluster.librados, self.ioctx
         name, ident = self.item.image, self.item.ident
         stored = objects.id_of(librados, ioctx, name)
         listed = objects.directory(librados, ioctx).get(name, '')
@@ -220,7 +194,7 @@ class Removal:
                 raise _Refused(
                     leftovers.CHANGED, f'the name belongs to {other} now'
                 )
-        entry = self._entry(ioctx)
+        entry = self._entry()
         if entry and not entry.is_settled:
             # librbd finds the image by the state of its entry.
             rbd = self.sources.cluster.librbd.RBD()
@@ -229,17 +203,14 @@ class Removal:
             objects.forget_name(librados, ioctx, name, ident)
         return 'completed the move to the trash'
 
-    def _purge(self, ioctx: Any) -> None:
+    def _purge(self) -> None:
         librbd = self.sources.cluster.librbd
-        if self.item.snapshots:
-            with librbd.Image(ioctx, image_id=self.item.ident) as image:
+        if snapshots := self.item.seen['snapshots']:
+            with self._opened() as image:
                 _remove_snapshots(
-                    librbd,
-                    image,
-                    self.item.snapshots,
-                    lambda: self._require_in_trash(ioctx),
+                    librbd, image, snapshots, self._require_in_trash
                 )
-        librbd.RBD().trash_remove(ioctx, self.item.ident, False)
+        librbd.RBD().trash_remove(self.ioctx, self.item.ident, False)
 
 
 def planned(
@@ -249,7 +220,7 @@ def planned(
     patterns: Collection[str] = (),
     projects: Collection[str] = (),
     limit: int = 100,
-) -> Iterator[Removal | outcomes.Outcome]:
+) -> Iterator[outcomes.Outcome]:
     """Yield the removal of each selected finding, or the reason against it.
 
     :param kinds: codes of kinds
@@ -268,11 +239,11 @@ def planned(
         with sources.cluster.connected(pool) as (_, ioctx):
             for each in chosen:
                 examined = _examined(each, sources, ioctx)
-                if isinstance(examined, Removal):
-                    if projects and examined.item.project not in projects:
+                if examined.status is outcomes.Status.PLANNED:
+                    if projects and examined.project not in projects:
                         continue
                     if not limit:
-                        yield examined.outcome.refused(_Refused(LIMITED))
+                        yield examined.refused(_Refused(LIMITED))
                         continue
                     limit -= 1
                 yield examined
@@ -280,14 +251,14 @@ def planned(
 
 def _examined(
     finding: findings.Finding, sources: evidence.Sources, ioctx: Any
-) -> Removal | outcomes.Outcome:
+) -> outcomes.Outcome:
     about = outcomes.Outcome(
         *(outcomes.Status.UNCHANGED, finding.pool, finding.image),
         finding.ident,
         volume=finding.volume,
         project=finding.project,
     )
-    items: list[Item] = []
+    items: list[outcomes.Outcome] = []
 
     def look() -> str:
         items.append(examine(sources, ioctx, finding.kind, *about.key))
@@ -295,7 +266,7 @@ def _examined(
 
     outcome = changes.attempted(sources.cluster, ioctx, about, look)
     if items:
-        return Removal(items[0], sources)
+        return items[0]
     if outcome.code == leftovers.UNKNOWN.code:
         return dataclasses.replace(outcome, status=outcomes.Status.UNKNOWN)
     return outcome

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outcomes of changes of images."""
+"""Changes of images and volumes, and how they ended."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import enum
 from typing import Any
@@ -110,14 +111,17 @@ WRITE = "Use a --ceph-user with 'profile rbd' for the pool."
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The outcome for an image or volume.
+    """A change of an image or a volume: in a plan, in a journal, in a table.
 
     :ivar image: name of the image, with ``@snapshot`` for a snapshot
-    :ivar ident: librbd's id of the image; id of the volume in a retype
+    :ivar ident: librbd's id of the image; id of the volume if Cinder makes the
+        change
     :ivar detail: the change that was or would be made, or the reason against
         it
     :ivar code: code of the reason, if any
     :ivar seconds: duration of the change
+    :ivar size: provisioned bytes
+    :ivar seen: what a plan has seen, and the change must find again, as JSON
     """
 
     status: Status
@@ -130,6 +134,8 @@ class Outcome:
     volume: str = ''
     project: str = ''
     seconds: float = 0.0
+    size: int = 0
+    seen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -15,14 +15,13 @@ import datetime
 import hashlib
 import json
 from typing import Any
-from typing import TypeVar
+
+from rbd_volume_tools.command_line import outcomes
 
 VERSION = 2
 #: Maximum difference between the clocks of two hosts.
 MAX_SKEW = datetime.timedelta(minutes=5)
 _MAX_AGE = datetime.timedelta(days=3)
-
-_Item = TypeVar('_Item')
 
 
 class PlanError(Exception):
@@ -83,24 +82,26 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.timezone.utc)
 
 
-def text(header: Header, items: Iterable[Any]) -> str:
-    """Return a plan as the content of a file.
-
-    :param items: dataclasses
-    """
+def text(header: Header, items: Iterable[outcomes.Outcome]) -> str:
+    """Return a plan as the content of a file."""
     first = _line(dataclasses.asdict(header))
-    return '\n'.join(
-        [first, *(_sealed(first, dataclasses.asdict(x)) for x in items), '']
-    )
+    lines = (_sealed(first, _plain(each)) for each in items)
+    return '\n'.join([first, *lines, ''])
+
+
+def _plain(item: outcomes.Outcome) -> dict[str, Any]:
+    """Return what a line has: all that is not empty."""
+    values = {name: value for name, value in item.plain().items() if value}
+    del values['status']
+    return values
 
 
 def parsed(
-    content: str, command: str, item_class: type[_Item]
-) -> tuple[Header, list[_Item]]:
+    content: str, command: str
+) -> tuple[Header, list[outcomes.Outcome]]:
     """Return the plan in the content of a file.
 
     :param command: the command that applies it
-    :param item_class: the dataclass of its items
     :raises PlanError: if it is none, is of another command or old, or an item
         was changed
     """
@@ -135,16 +136,8 @@ def parsed(
             values.pop('seal')
             if _sealed(first, values) != line:
                 raise ValueError('it does not have its seal')
-            items.append(
-                item_class(
-                    **{
-                        name: tuple(value)
-                        if isinstance(value, list)
-                        else value
-                        for name, value in values.items()
-                    }
-                )
-            )
+            planned = {'pool': '', 'image': '', **values}
+            items.append(outcomes.Outcome(outcomes.Status.PLANNED, **planned))
         except (
             *(AttributeError, KeyError, RecursionError),
             *(TypeError, ValueError),

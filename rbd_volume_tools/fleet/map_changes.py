@@ -25,76 +25,34 @@ from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import object_maps
 from rbd_volume_tools.fleet import selection
 
-_Status = outcomes.Status
-
 #: Returns a volume at the moment of the call; None if there is none.
 Current = Callable[[str], records.Volume | None]
 
 
 @dataclasses.dataclass(frozen=True)
-class MapItem:
-    """The image of a planned change.
+class MapChanges:
+    """Changes of the object maps of images.
 
-    :ivar action: of :class:`decisions.Action`
-    :ivar detail: the change as text
-    :ivar size: provisioned bytes of the image and its snapshots
-    :ivar volume: ID of the volume, if it is one
-    """
-
-    action: str
-    pool: str
-    image: str
-    ident: str
-    detail: str
-    size: int
-    volume: str = ''
-    project: str = ''
-
-
-@dataclasses.dataclass(frozen=True)
-class MapChange:
-    """A change of the object maps of an image.
-
-    :ivar known: the cloud's records
+    :ivar known: the cloud's records, of the plan
     :ivar current: reads the record of a volume
     """
 
-    item: MapItem
+    action: decisions.Action
     known: records.Records
     cluster: scan.Cluster
     current: Current
-    percent: int | None = None
 
-    @property
-    def action(self) -> decisions.Action:
-        """The operation."""
-        return decisions.Action(self.item.action)
-
-    @property
-    def size(self) -> int:
-        """Provisioned bytes of the image and its snapshots."""
-        return self.item.size
-
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The change, planned."""
-        item = self.item
-        return outcomes.Outcome(
-            *(_Status.PLANNED, item.pool, item.image, item.ident, item.detail),
-            volume=item.volume,
-            project=item.project,
-        )
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return a description of it.
+    def make(
+        self, item: outcomes.Outcome, ioctx: Any, ours: frozenset[str]
+    ) -> str:
+        """Make the change of an image and return a description of it.
 
         :raises Refused: if a client of the image forbids the change, or the
             image or its volume has changed so that it is not allowed
         :raises Unneeded: if there is nothing to change
         :raises NotVerified: if a map is invalid afterwards
         """
-        item = self.item
-        target = self._target()
+        target = self._target(item)
         plan = decisions.plan(self.action, target)
         maps = object_maps.ObjectMaps(
             *(self.cluster, ioctx, item.pool, item.image, item.ident), ours
@@ -120,12 +78,12 @@ class MapChange:
             raise outcomes.Unneeded('nothing to change')
         return '; '.join(done)
 
-    def _target(self) -> selection.Target:
+    def _target(self, item: outcomes.Outcome) -> selection.Target:
         """Return the image and its volume as they are now.
 
         :raises Refused: if they are others, or do not allow the change
         """
-        item, known = self.item, self.known
+        known = self.known
         volume = None
         if item.volume:
             volume = self.current(item.volume)
@@ -155,9 +113,7 @@ def planned(
     action: decisions.Action,
     targets: Sequence[selection.Target],
     known: records.Records,
-    cluster: scan.Cluster,
-    current: Current,
-) -> Iterator[MapChange | outcomes.Outcome]:
+) -> Iterator[outcomes.Outcome]:
     """Yield the change of each image, or the reason against it."""
     copies = images.copied_disks(target.image for target in targets)
     for target in targets:
@@ -170,13 +126,12 @@ def planned(
             yield about.refused(outcomes.Refused(*obstacle))
         elif plan:
             image = target.image
-            item = MapItem(
-                *(action.value, image.pool, image.name, image.ident),
-                plan.describe(action),
-                image.size + sum(each.size for each in image.snapshots),
-                *(about.volume, about.project),
+            yield dataclasses.replace(
+                about,
+                status=outcomes.Status.PLANNED,
+                detail=plan.describe(action),
+                size=image.size + sum(each.size for each in image.snapshots),
             )
-            yield MapChange(item, known, cluster, current)
         else:
             yield about
 
@@ -184,7 +139,7 @@ def planned(
 def _about(target: selection.Target) -> outcomes.Outcome:
     image, volume = target.image, target.volume
     return outcomes.Outcome(
-        _Status.UNCHANGED,
+        outcomes.Status.UNCHANGED,
         image.pool,
         image.name,
         image.ident,

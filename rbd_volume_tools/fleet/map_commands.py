@@ -5,9 +5,9 @@
 import argparse
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
@@ -79,17 +79,15 @@ class PlanMaps(maintenance.PlanCommand):
 
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
         chosen_images, unreadable = self._targets(
             parsed_args, chosen, cluster, known
         )
-        changes = map_changes.planned(
-            decisions.Action(parsed_args.action),
-            *(chosen_images, known, cluster),
-            records.CloudNow(cloud).volume,
+        planned = map_changes.planned(
+            decisions.Action(parsed_args.action), chosen_images, known
         )
-        return {}, [*unreadable, *changes]
+        return {'action': parsed_args.action}, [*unreadable, *planned]
 
     def _targets(
         self,
@@ -144,21 +142,20 @@ class ApplyMaps(maintenance.ApplyCommand):
     """
 
     noun = 'object-map'
-    item_class = map_changes.MapItem
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         maintenance.add_bytes_option(parser)
         return parser
 
-    def changes(
-        self, work: maintenance.Work
-    ) -> Sequence[map_changes.MapChange]:
-        current = records.CloudNow(work.cloud).volume
-        return [
-            map_changes.MapChange(each, work.known, work.cluster, current)
-            for each in work.items
-        ]
+    def maker(
+        self, parsed_args: argparse.Namespace, work: changes.Run
+    ) -> changes.Make:
+        return map_changes.MapChanges(
+            decisions.Action(work.plan.options['action']),
+            *(work.known, work.cluster),
+            records.CloudNow(work.cloud).volume,
+        ).make
 
 
 def _chosen(

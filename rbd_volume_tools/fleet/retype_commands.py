@@ -15,6 +15,7 @@ import dataclasses
 import pathlib
 from typing import Any
 
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
@@ -65,13 +66,13 @@ class PlanTypes(_Volumes, maintenance.PlanCommand):
 
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         answers.need_extension(cloud.block_storage)
         service = volume_service.VolumeService(cloud.block_storage)
         name = service.type_of(parsed_args.type)['name']
         detail = f'compare with {name}'
         return {}, [
-            retypes.VolumeItem(each.ident, each.project, detail)
+            retypes.planned(each.ident, each.project, detail)
             for each in service.volumes()
             if each.volume_type == name
         ]
@@ -86,12 +87,24 @@ class ApplyTypes(_Volumes, maintenance.ApplyCommand):
     """
 
     noun = 'types'
-    item_class = retypes.VolumeItem
 
-    def changes(self, work: maintenance.Work) -> Sequence[retypes.TypeChange]:
+    def maker(
+        self, parsed_args: argparse.Namespace, work: changes.Run
+    ) -> changes.Make:
         answers.need_extension(work.cloud.block_storage)
         service = volume_service.VolumeService(work.cloud.block_storage)
-        return [retypes.TypeChange(each, service) for each in work.items]
+        return lambda item, ioctx, ours: _as_its_type(service, item.ident)
+
+
+def _as_its_type(service: volume_service.VolumeService, ident: str) -> str:
+    """Let the driver compare a volume with its type.
+
+    :raises Refused: if it could not be changed
+    :raises NotAnswered: if the API does not answer
+    """
+    if warning := service.apply_type(ident):
+        raise outcomes.Refused(volume_service.BY_CINDER, warning)
+    return 'as its type'
 
 
 class _Retype(_Volumes):
@@ -150,7 +163,7 @@ class PlanRetypes(_Retype, maintenance.PlanCommand):
 
     def planned(
         self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
-    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+    ) -> tuple[Mapping[str, Any], Iterable[outcomes.Outcome]]:
         service = volume_service.VolumeService(cloud.block_storage)
         if not parsed_args.volume and not service.is_administrators():
             maintenance.say(_UNSEEN)
@@ -189,7 +202,6 @@ class ApplyRetypes(_Retype, maintenance.ApplyCommand):
     if one failed, and 3 if the command failed or was interrupted.
     """
 
-    item_class = retypes.VolumeItem
     stopping = (
         'No more retypes begin. Cinder completes those that it has accepted.'
     )
@@ -236,26 +248,22 @@ class ApplyRetypes(_Retype, maintenance.ApplyCommand):
         maintenance.say(f'The health of Ceph is not read: {why}')
         return None
 
-    def changes(self, work: maintenance.Work) -> Sequence[retypes.Retype]:
+    def maker(
+        self, parsed_args: argparse.Namespace, work: changes.Run
+    ) -> changes.Make:
         service = volume_service.VolumeService(work.cloud.block_storage)
         if work.cluster:
             _check_cluster(
-                *(service, work.parsed_args.ceph_conf, work.cluster.fsid())
+                *(service, parsed_args.ceph_conf, work.cluster.fsid())
             )
         options = work.plan.options
         wanted = retypes.Wanted(
             **{**options, 'unset': tuple(options['unset'])}
         )
-        begun = work.written.begun
-        # Retypes that an earlier run began count towards the limit.
-        return [
-            retypes.Retype(
-                *(each, service, wanted, work.stop, maintenance.say),
-                work.parsed_args.patience * 60,
-                each.volume in begun,
-            )
-            for each in sorted(work.items, key=lambda x: x.volume not in begun)
-        ]
+        patience = parsed_args.patience * 60
+        return lambda item, ioctx, ours: retypes.Retype(
+            *(item.ident, service, wanted, work, patience)
+        ).make()
 
 
 def _chosen(
@@ -297,13 +305,13 @@ def _chosen(
 
 def _planned(
     wanted: retypes.Wanted, volume: records.Volume
-) -> maintenance.Planned:
+) -> outcomes.Outcome:
     """Return the planned retype of a volume, or why there is none."""
     detail = f'retype to {wanted.target}'
-    item = retypes.VolumeItem(volume.ident, volume.project, detail)
+    item = retypes.planned(volume.ident, volume.project, detail)
     if volume.volume_type == wanted.target:
         return dataclasses.replace(
-            item.outcome,
+            item,
             status=outcomes.Status.UNCHANGED,
             detail='has the type already',
         )
@@ -313,7 +321,7 @@ def _planned(
         try:
             wanted.check(volume)
         except outcomes.Refused as error:
-            return item.outcome.refused(error)
+            return item.refused(error)
     if volume.status == 'in-use':
         detail += '; refused if it changes more than image features'
     return dataclasses.replace(item, detail=detail)

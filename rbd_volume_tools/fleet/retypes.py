@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-import threading
 import time
 from typing import Any
 from typing import TypeVar
@@ -20,6 +19,7 @@ from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import volume_service
@@ -86,83 +86,36 @@ class Wanted:
             raise outcomes.Refused(BUSY, volume.status)
 
 
-@dataclasses.dataclass(frozen=True)
-class VolumeItem:
-    """A volume of a plan.
-
-    :ivar detail: what is planned
-    """
-
-    volume: str
-    project: str
-    detail: str
-
-    @property
-    def item(self) -> 'VolumeItem':
-        """What the plan has."""
-        return self
-
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The volume, planned."""
-        return outcomes.Outcome(
-            *(outcomes.Status.PLANNED, '', '', self.volume, self.detail),
-            volume=self.volume,
-            project=self.project,
-        )
+def planned(ident: str, project: str, detail: str) -> outcomes.Outcome:
+    """Return the planned change of a volume."""
+    return outcomes.Outcome(
+        *(outcomes.Status.PLANNED, '', '', ident, detail),
+        volume=ident,
+        project=project,
+    )
 
 
 @dataclasses.dataclass
-class VolumeChange:
-    """A change of a volume that Cinder makes.
-
-    :ivar percent: its progress; None if unknown
-    """
-
-    item: VolumeItem
-    service: volume_service.VolumeService
-    size: int = dataclasses.field(default=0, init=False)
-    percent: int | None = dataclasses.field(default=None, init=False)
-
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The volume, planned."""
-        return self.item.outcome
-
-
-class TypeChange(VolumeChange):
-    """The comparison of a volume with its type."""
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Let the driver compare the volume with its type.
-
-        :raises Refused: if it could not be changed
-        :raises NotAnswered: if the API does not answer
-        """
-        warning = self.service.apply_type(self.item.volume)
-        if warning:
-            raise outcomes.Refused(volume_service.BY_CINDER, warning)
-        return 'as its type'
-
-
-@dataclasses.dataclass
-class Retype(VolumeChange):
+class Retype:
     """The retype of a volume.
 
-    :ivar stop: ends the wait for Cinder, which completes the retype
-    :ivar say: shows a message to the operator
+    :ivar work: the run, whose stop ends the wait: Cinder completes the retype
     :ivar patience: seconds without progress, or without an answer of the API,
         after which the retype counts as failed
-    :ivar was_begun: whether an earlier run has requested it
     """
 
+    ident: str
+    service: volume_service.VolumeService
     wanted: Wanted
-    stop: threading.Event
-    say: Callable[[str], None]
+    work: changes.Run
     patience: float
-    was_begun: bool = False
 
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+    @property
+    def was_begun(self) -> bool:
+        """Whether an earlier run has requested it."""
+        return self.ident in self.work.written.begun
+
+    def make(self) -> str:
         """Request the retype, and wait until Cinder has made it.
 
         :raises Refused: if a rule or Cinder refuses it
@@ -197,11 +150,11 @@ class Retype(VolumeChange):
             wanted = self.wanted
             try:
                 return self.service.retype(
-                    self.item.volume, wanted.target_id, wanted.policy
+                    self.ident, wanted.target_id, wanted.policy
                 )
             except outcomes.NotAnswered:
                 # Cinder may have accepted it.
-                volume = self.service.show(self.item.volume)
+                volume = self.service.show(self.ident)
                 if (
                     volume
                     and volume.volume_type == wanted.former
@@ -219,15 +172,13 @@ class Retype(VolumeChange):
         """
         shown, changed, was_running = None, time.monotonic(), False
         while True:
-            volume = self._answered(
-                lambda: self.service.show(self.item.volume)
-            )
+            volume = self._answered(lambda: self.service.show(self.ident))
             if volume is None:
                 raise outcomes.Unneeded('the volume was deleted')
             if not is_running(volume):
                 return volume, was_running
             was_running = True
-            self.percent = _conversion(volume).get('percent')
+            self.work.percents[self.ident] = _conversion(volume).get('percent')
             if volume != shown:
                 shown, changed = volume, time.monotonic()
             elif time.monotonic() - changed > self.patience:
@@ -247,15 +198,15 @@ class Retype(VolumeChange):
             except outcomes.NotAnswered as error:
                 if silent_since is None:
                     silent_since = time.monotonic()
-                    self.say(f'Waiting for Cinder: {error}')
+                    self.work.say(f'Waiting for Cinder: {error}')
                 elif time.monotonic() - silent_since > self.patience:
-                    self.say('Cinder did not answer for too long.')
-                    self.stop.set()
+                    self.work.say('Cinder did not answer for too long.')
+                    self.work.stop.set()
                     raise
                 self._wait()
 
     def _wait(self) -> None:
-        if self.stop.wait(INTERVAL):
+        if self.work.stop.wait(INTERVAL):
             raise outcomes.Continues('Cinder completes the retype')
 
 

@@ -15,7 +15,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import threading
 import time
 from typing import Any
 import uuid
@@ -28,7 +27,6 @@ import testtools
 
 from rbd_volume_options import features
 from rbd_volume_options import ownership
-from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import records
@@ -38,12 +36,11 @@ from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import health
-from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
-from rbd_volume_tools.command_line import pace
 from rbd_volume_tools.command_line import plan_file
 from tests.functional import ceph
 from tests.functional import interruptions
+from tests.functional.maintenance import clean_process
 
 # Replaced by the time when all is planted.
 _EARLY = '2020-01-01 00:00:00'
@@ -382,55 +379,28 @@ class CleanTestCase(testtools.TestCase):
             lambda: self.now,
         )
 
-    def plan(self, **wanted: Any) -> dict[str, Any]:
+    def plan(self, **wanted: Any) -> dict[str, outcomes.Outcome]:
         """Plan as carelessly as possible; return the results by image."""
         audited = audit.run(
             self.cluster, ceph.POOLS, self.services.known, workers=4
         )
         wanted = {'limit': 1000, **wanted}
         made = removal.planned(audited, self.sources(), **wanted)
-        return {
-            (
-                f'{each.outcome.pool}/{each.outcome.image}'
-                if isinstance(each, removal.Removal)
-                else f'{each.pool}/{each.image}'
-            ): each
-            for each in made
-        }
+        return {f'{each.pool}/{each.image}': each for each in made}
 
-    def apply(self, planned: dict[str, Any]) -> dict[str, outcomes.Outcome]:
+    def apply(
+        self, planned: dict[str, outcomes.Outcome]
+    ) -> dict[str, outcomes.Outcome]:
         """Write the plan, read it and apply it."""
         taken = plan_file.now().isoformat()
         header = plan_file.Header('clean', 'fsid', 'url', '', taken)
-        text = plan_file.text(
-            header,
-            [
-                each.item
-                for each in planned.values()
-                if isinstance(each, removal.Removal)
-            ],
-        )
-        _, items = plan_file.parsed(text, 'clean', removal.Item)
-        sources = self.sources()
-        stop = threading.Event()
+        text = plan_file.text(header, items_of(planned).values())
+        header, items = plan_file.parsed(text, 'clean')
         path = self.folder / f'journal-{next(self.journals)}'
-        with journal.Journal(path, 'clean apply', 'fsid') as written:
-            runner = run.Runner(
-                self.cluster,
-                written,
-                pace.Pace(stop),
-                stop,
-                lambda text: None,
-                header.time,
-                tolerated=health.FULL,
-            )
-            return {
-                f'{each.pool}/{each.image}': each
-                for each in runner.run(
-                    [removal.Removal(each, sources) for each in items],
-                    lambda *where: None,
-                )
-            }
+        made = clean_process.applied(
+            *(header, items, self.sources(), path), tolerated=health.FULL
+        )
+        return {f'{each.pool}/{each.image}': each for each in made}
 
     def content(self) -> set[str]:
         """Return all images, snapshots and entries of the trash."""
@@ -450,8 +420,17 @@ class CleanTestCase(testtools.TestCase):
             for entry in objects.trash(rados, ioctx, pool):
                 yield f'{pool} trash {entry.ident}'
 
-    def expect(self, planned: dict[str, Any], image: str, code: str) -> None:
+    def expect(
+        self, planned: dict[str, outcomes.Outcome], image: str, code: str
+    ) -> None:
         """Check the reason against the removal of an image."""
         outcome = planned[f'volumes/{image}']
-        self.assertIsInstance(outcome, outcomes.Outcome, image)
         self.assertEqual(code, outcome.code, outcome.detail)
+
+
+def items_of(
+    examined: dict[str, outcomes.Outcome],
+) -> dict[str, outcomes.Outcome]:
+    """Return what a plan has of what was examined."""
+    planned = outcomes.Status.PLANNED
+    return {k: v for k, v in examined.items() if v.status is planned}

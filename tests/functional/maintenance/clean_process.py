@@ -6,6 +6,9 @@ Usage: clean_process CONF FOLDER CLOUD-ID VOLUME plan | apply
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
 import datetime
 import pathlib
 import sys
@@ -58,6 +61,33 @@ class Cloud:
         return self.deleted
 
 
+def applied(
+    header: plan_file.Header,
+    items: Sequence[outcomes.Outcome],
+    sources: evidence.Sources,
+    path: pathlib.Path,
+    **how: Any,
+) -> Iterator[outcomes.Outcome]:
+    """Make the removals of a plan.
+
+    :param path: of the journal
+    """
+    stop = threading.Event()
+    with journal.Journal(path, 'clean apply', 'fsid') as written:
+        work = run.Run(
+            *(header, items, None, sources.cluster, written),
+            *(pace.Pace(stop), stop, lambda text: None),
+            **how,
+        )
+        yield from work.made(
+            lambda item, ioctx, ours: removal.Removal(
+                sources, item, ioctx
+            ).make(ours),
+            work.chosen(None),
+            lambda *where: None,
+        )
+
+
 def show(results: Iterable[outcomes.Outcome]) -> None:
     """Print results, which a failed test shows."""
     for each in results:
@@ -89,34 +119,19 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
     if what == 'plan':
         audited = audit.run(cluster, ['volumes'], lambda: known, workers=2)
         examined = list(removal.planned(audited, sources))
-        items = [
-            each.item for each in examined if isinstance(each, removal.Removal)
-        ]
-        show(
-            each.outcome if isinstance(each, removal.Removal) else each
-            for each in examined
-        )
+        planned = outcomes.Status.PLANNED
+        items = [each for each in examined if each.status is planned]
+        show(examined)
         taken = plan_file.now().isoformat()
         header = plan_file.Header('clean', 'fsid', 'url', '', taken)
         partial = plan.with_suffix('.part')
         partial.write_text(plan_file.text(header, items))
         partial.rename(plan)
         return
-    _, items = plan_file.parsed(plan.read_text(), 'clean', removal.Item)
-    stop = threading.Event()
+    header, items = plan_file.parsed(plan.read_text(), 'clean')
+    header = dataclasses.replace(header, taken=_NEVER.isoformat())
     path = pathlib.Path(folder, 'journal')
-    with journal.Journal(path, 'clean apply', 'fsid') as written:
-        runner = run.Runner(
-            cluster,
-            written,
-            pace.Pace(stop),
-            stop,
-            lambda text: None,
-            _NEVER,
-            heeds_health=False,
-        )
-        changes = [removal.Removal(each, sources) for each in items]
-        show(runner.run(changes, lambda *where: None))
+    show(applied(header, items, sources, path, heeds_health=False))
 
 
 if __name__ == '__main__':

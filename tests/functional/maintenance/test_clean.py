@@ -13,7 +13,6 @@ import rbd
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.clean import leftovers
-from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case
@@ -62,8 +61,8 @@ class CleanTest(clean_case.CleanTestCase):
         self.assertNotIn(f'volumes/{self.foreign}', planned)
         stale_locks = {
             image: each
-            for image, each in planned.items()
-            if isinstance(each, removal.Removal) and each.item.stale_lock
+            for image, each in clean_case.items_of(planned).items()
+            if each.seen['stale_lock']
         }
         # The killed processes of interrupted removals had the lock, too.
         self.assertIn(f'volumes/{stale}', stale_locks)
@@ -106,16 +105,12 @@ class CleanTest(clean_case.CleanTestCase):
             with rbd.Image(self.ceph.ioctx(), image_id=ident) as image:
                 if name == self.with_snapshots:
                     self.assertEqual(b'data', image.read(2 * 2**22, 4))
-        again = self.plan()
-        left = [x for x in again.values() if isinstance(x, removal.Removal)]
-        self.assertEqual([], left)
+        self.assertEqual({}, clean_case.items_of(self.plan()))
 
     def _require_each_kind(self, planned: dict[str, Any]) -> None:
         """Check that something of each row of the table is planned."""
         kinds = {
-            each.item.kind
-            for each in planned.values()
-            if isinstance(each, removal.Removal)
+            each.seen['kind'] for each in clean_case.items_of(planned).values()
         }
         self.assertEqual({each.code for each in leftovers.TABLE}, kinds)
 

@@ -105,28 +105,25 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
             selection.Selection(all_volumes=True),
             lambda *where: None,
         )
-        planned = map_changes.planned(
-            *(decisions.Action.ENABLE, targets, known, cluster),
-            lambda ident: volume,
-        )
-        (change,) = (
-            each for each in planned if isinstance(each, map_changes.MapChange)
+        planned = map_changes.planned(decisions.Action.ENABLE, targets, known)
+        (item,) = planned
+        changes = map_changes.MapChanges(
+            *(decisions.Action.ENABLE, known, cluster), lambda ident: volume
         )
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, name, 'former')
         self.make(name, object_map_case.PLAIN)
-        client = self.cluster.rados
         error = self.assertRaises(
-            outcomes.Refused, change.apply, client, ioctx, frozenset()
+            outcomes.Refused, changes.make, item, ioctx, frozenset()
         )
         self.assertIs(decisions.REPLACED, error.reason)
         rbd.RBD().remove(ioctx, name)
         self.assertRaises(
-            reading.NotRead, change.apply, client, ioctx, frozenset()
+            reading.NotRead, changes.make, item, ioctx, frozenset()
         )
         self.assertFalse(self.has_map('former'))
         rbd.RBD().rename(ioctx, 'former', name)
-        change.apply(client, ioctx, frozenset())
+        changes.make(item, ioctx, frozenset())
         self.assertTrue(self.has_map(name))
 
     @runs.tags(runs.NIGHTLY)

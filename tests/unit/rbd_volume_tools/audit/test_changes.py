@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import datetime
 import errno
 import os
@@ -23,6 +22,7 @@ from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.fleet import decisions
 from tests.unit import base
 from tests.unit.rbd_volume_tools.fleet import stubs
@@ -33,30 +33,6 @@ _Status = outcomes.Status
 # No journal has an entry since then.
 _LATER = datetime.datetime(9999, 1, 1, tzinfo=datetime.timezone.utc)
 _NO_TEXT = UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
-
-
-@dataclasses.dataclass
-class _Change:
-    """A change, which is also its item."""
-
-    outcome: outcomes.Outcome
-    error: Exception | None = None
-    size: int = 0
-    percent: int | None = None
-    applied: int = 0
-    meanwhile: Callable[[], Any] = lambda: None
-
-    @property
-    def item(self) -> Any:
-        """Return what the plan has."""
-        return self
-
-    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        self.applied += 1
-        self.meanwhile()
-        if self.error:
-            raise self.error
-        return 'done it'
 
 
 class _Cluster(scan.Cluster):
@@ -82,6 +58,7 @@ class RunTest(base.TestCase):
         self.path = pathlib.Path(folder) / 'journal'
         self.stop = threading.Event()
         self.said: list[str] = []
+        self.meanwhile: Callable[[], Any] = lambda: None
         self.cluster = _Cluster()
         patch = mock.patch.object(
             objects,
@@ -92,47 +69,66 @@ class RunTest(base.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def change(self, name: str, error: Exception | None = None) -> _Change:
-        about = outcomes.Outcome(_Status.PLANNED, 'volumes', name, 'id')
-        return _Change(about, error)
-
     def run_changes(
         self,
-        *changes: _Change,
+        *names: str,
         planned: datetime.datetime = _LATER,
         at_once: int = 1,
+        limit: int | None = None,
+        **errors: Exception,
     ) -> list[outcomes.Outcome]:
+        """Make changes; those of images with an error raise it."""
         self.progress: list[tuple[int, int, Any]] = []
+        self.applied: list[str] = []
+
+        def make(
+            item: outcomes.Outcome, ioctx: Any, ours: frozenset[str]
+        ) -> str:
+            self.applied.append(item.image)
+            self.meanwhile()
+            if item.image in errors:
+                raise errors[item.image]
+            return 'done it'
+
         with journal.Journal(self.path, 'test', 'fsid') as written:
-            runner = run.Runner(
-                self.cluster,
-                written,
-                pace.Pace(self.stop),
-                self.stop,
-                self.said.append,
-                planned,
+            work = run.Run(
+                plan_file.Header(
+                    *('test', 'fsid', 'url', ''), planned.isoformat()
+                ),
+                [
+                    outcomes.Outcome(_Status.PLANNED, 'volumes', name, name)
+                    for name in names
+                ],
+                *(None, self.cluster, written),
+                *(pace.Pace(self.stop), self.stop, self.said.append),
                 at_once=at_once,
             )
             return list(
-                runner.run(changes, lambda *where: self.progress.append(where))
+                work.made(
+                    make,
+                    work.chosen(limit),
+                    lambda *where: self.progress.append(where),
+                )
             )
 
     def test_each_change_has_its_outcome(self) -> None:
         refused = outcomes.Refused(decisions.MULTIATTACH)
         ended = self.run_changes(
-            self.change('a'),
-            self.change('b', refused),
-            self.change('c', stubs.Error('made to fail')),
-            self.change('d', outcomes.NotVerified('flags')),
-            self.change('e', stubs.ImageNotFound('gone')),
-            self.change('f', requests.HTTPError('503')),
-            self.change('g', stubs.ImageNotFound('no such snapshot')),
-            self.change('h', _NO_TEXT),
-            self.change('i', outcomes.Unneeded('as it was')),
-            self.change('j', outcomes.Continues('goes on')),
+            *'abcdefghijk',
+            b=refused,
+            c=stubs.Error('made to fail'),
+            d=outcomes.NotVerified('flags'),
+            e=stubs.ImageNotFound('gone'),
+            f=requests.HTTPError('503'),
+            g=stubs.ImageNotFound('no such snapshot'),
+            h=_NO_TEXT,
+            i=outcomes.Unneeded('as it was'),
+            j=outcomes.Continues('goes on'),
             # Of the process that reads.
-            self.change('k', reading.NotRead('SIGFPE')),
-            self.change('e', reading.NotRead('no image', errno.ENOENT)),
+            k=reading.NotRead('SIGFPE'),
+        )
+        ended += self.run_changes(
+            'e', e=reading.NotRead('no image', errno.ENOENT)
         )
         self.assertEqual(
             [
@@ -151,7 +147,7 @@ class RunTest(base.TestCase):
             ],
             [(each.status, each.detail) for each in ended],
         )
-        self.assertEqual((12, 12, {}), self.progress[-1])
+        self.assertEqual((1, 1, {}), self.progress[-1])
 
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,
@@ -159,50 +155,50 @@ class RunTest(base.TestCase):
         class Denied(stubs.Error):
             errno = errno.EPERM
 
-        (outcome,) = self.run_changes(self.change('a', Denied('denied')))
+        (outcome,) = self.run_changes('a', a=Denied('denied'))
         self.assertIn('profile rbd', outcome.remedy)
 
     def test_change_that_was_undone_is_not_repeated(self) -> None:
         """An operator has restored the image from the trash."""
         before = datetime.datetime.now(datetime.timezone.utc)
-        self.run_changes(self.change('a'))
-        again, other = self.change('a'), self.change('b')
-        results = self.run_changes(again, other, planned=before)
+        self.run_changes('a')
+        results = self.run_changes('a', 'b', planned=before, limit=1)
         self.assertEqual(
             [_Status.EARLIER, _Status.DONE], [each.status for each in results]
         )
-        self.assertEqual((0, 1), (again.applied, other.applied))
+        self.assertEqual(['b'], self.applied)
         # A later plan has it again.
         later = datetime.datetime.now(datetime.timezone.utc)
-        self.run_changes(again, planned=later)
-        self.assertEqual(1, again.applied)
+        self.run_changes('a', planned=later)
+        self.assertEqual(['a'], self.applied)
+
+    def test_interrupted_change_is_the_first_of_the_next_run(self) -> None:
+        self.run_changes('b', b=stubs.Error('made to fail'))
+        self.run_changes('a', 'b', limit=1)
+        self.assertEqual(['b'], self.applied)
 
     def test_fault_of_the_program(self) -> None:
         """It ends the run, and the journal shows where."""
-        self.assertRaises(
-            KeyError, self.run_changes, self.change('a', KeyError('x'))
-        )
+        self.assertRaises(KeyError, self.run_changes, 'a', a=KeyError('x'))
         with journal.Journal(self.path, 'test', 'fsid') as written:
-            self.assertFalse(written.done('volumes', 'a', 'id'))
+            self.assertFalse(written.done('volumes', 'a', 'a'))
             self.assertEqual({'client.41'}, written.clients)
 
     def test_services_make_several_changes_at_once(self) -> None:
         barrier = threading.Barrier(2, timeout=60)
-        changes = [self.change(name) for name in 'abcd']
-        for each in changes:
-            each.meanwhile = barrier.wait
-        self.assertEqual(4, len(self.run_changes(*changes, at_once=2)))
+        self.meanwhile = barrier.wait
+        self.assertEqual(4, len(self.run_changes(*'abcd', at_once=2)))
 
     def test_stopped_run_changes_nothing(self) -> None:
         self.stop.set()
-        self.assertEqual([], self.run_changes(self.change('a')))
+        self.assertEqual([], self.run_changes('a'))
 
     def test_stopped_while_unhealthy(self) -> None:
         self.cluster.health = b'{"status": "HEALTH_ERR"}'
         timer = threading.Timer(0.05, self.stop.set)
         timer.start()
         self.addCleanup(timer.join)
-        self.assertEqual([], self.run_changes(self.change('a')))
+        self.assertEqual([], self.run_changes('a'))
         self.assertIn('Paused', self.said[0])
 
     def test_first_signal_stops_and_second_ends(self) -> None:

@@ -106,13 +106,14 @@ class MarksTest(commands.CommandTestCase):
             marks.is_still_ours('volumes', _NAME, self.known, self.now),
         )
 
-    def mark(self) -> marks.Mark:
-        cluster: Any = stubs.cluster(self.pool)
-        item = marks.MarkItem('volumes', _NAME, 'abc')
-        return marks.Mark(item, cluster, self.known, self.now)
-
     def apply_mark(self) -> str:
-        return self.mark().apply(self.pool, self.pool, frozenset())
+        item = outcomes.Outcome(
+            *(outcomes.Status.PLANNED, 'volumes', _NAME, 'abc'),
+            seen={'owner': ''},
+        )
+        librados: Any = stubs.cluster(self.pool).librados
+        make = marks.Marks(librados, self.known, self.now).make
+        return make(item, self.pool, frozenset())
 
     def test_mark_is_written_over_the_version_that_was_read(self) -> None:
         self.apply_mark()
@@ -125,7 +126,7 @@ class MarksTest(commands.CommandTestCase):
         self.written.assert_not_called()
 
     def test_header_that_changed_meanwhile_is_refused(self) -> None:
-        librados = self.mark().cluster.librados
+        librados = stubs.cluster(self.pool).librados
         self.written.side_effect = librados.OSError('x', errno=errno.ERANGE)
         error = self.assertRaises(outcomes.Refused, self.apply_mark)
         self.assertIs(marks.CHANGED, error.reason)
@@ -133,7 +134,7 @@ class MarksTest(commands.CommandTestCase):
     def test_plan_is_applied(self) -> None:
         self.assertEqual(0, self.plan('--pool', 'volumes'))
         self.written.assert_not_called()
-        self.replace(marks.Mark, 'apply', return_value='marked')
+        self.replace(marks.Marks, 'make', return_value='marked')
         self.assertEqual(0, self.apply())
         (row,) = self.rows()
         self.assertEqual(('done', _NAME), (row['Status'], row['Image']))

@@ -210,7 +210,7 @@ class LeftoverTestCase(base.TestCase):
         kind: findings.Kind = findings.ORPHAN_VOLUME,
         name: str = NAME,
         pool: str = 'volumes',
-    ) -> removal.Item:
+    ) -> outcomes.Outcome:
         """Examine a leftover."""
         return removal.examine(
             self.sources, self.image, kind, pool, name, 'abc'
@@ -219,7 +219,7 @@ class LeftoverTestCase(base.TestCase):
     def result(self, *what: Any) -> str:
         """Return the code of the reason against it, or its proof."""
         try:
-            return self.item(*what).proof
+            return str(self.item(*what).seen['proof'])
         except outcomes.Refused as error:
             return error.reason.code
 

@@ -51,7 +51,7 @@ class CleanTest(commands.CommandTestCase):
         super().setUp()
         self.pool.images.append(_ORPHAN)
         self.removed = self.replace(
-            removal.Removal, 'apply', return_value='moved'
+            removal.Removal, 'make', return_value='moved'
         )
         self.examined = self.replace(removal, 'examine', side_effect=self.item)
         self.pool.mon_command = lambda *args: (
@@ -85,10 +85,12 @@ class CleanTest(commands.CommandTestCase):
         body = {'services': [{'updated_at': each} for each in times]}
         return fake_cloud.response(self.answer, body)
 
-    def item(self, *args: Any) -> removal.Item:
+    def item(self, *args: Any) -> outcomes.Outcome:
         _, _, kind, pool, image, ident = args
-        return removal.Item(
-            *(kind.code, pool, image, ident, 2**30, '', (), '', 'a proof')
+        return outcomes.Outcome(
+            *(outcomes.Status.PLANNED, pool, image, ident, 'a proof'),
+            size=2**30,
+            seen={'kind': kind.code, 'proof': 'a proof'},
         )
 
     def plan(self, *words: str) -> int:
@@ -151,7 +153,7 @@ class CleanTest(commands.CommandTestCase):
     def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
         """By another clean plan; a person may have edited it since."""
 
-        def examine(*args: Any) -> removal.Item:
+        def examine(*args: Any) -> outcomes.Outcome:
             self.path.write_text('of a person')
             return self.item(*args)
 
@@ -185,7 +187,7 @@ class CleanTest(commands.CommandTestCase):
         (change, *_) = self.removed.call_args.args
         self.assertEqual(frozenset(), change.sources.approved)
         self.examined.side_effect = lambda *args: dataclasses.replace(
-            self.item(*args), proof=leftovers.APPROVED
+            self.item(*args), seen={'proof': leftovers.APPROVED}
         )
         self.path.unlink()
         self.journal.unlink()

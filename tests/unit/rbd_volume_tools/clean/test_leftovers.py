@@ -253,13 +253,13 @@ class ObstacleTest(leftover_case.LeftoverTestCase):
         self.rows = _row()
         self.assertEqual(_BY_RECORD, self.result())
         self.assertEqual(
-            _DELETED.deleted_at, self._time(self.item().last_sign)
+            _DELETED.deleted_at, self._time(self.item().seen['last_sign'])
         )
         # A restoration from the trash changes nothing else.
         self.named_at.return_value = _CASE.NOW - 1.5 * _HOUR
         self.rows = _row(deleted_at=_CASE.NOW - 1.25 * _HOUR)
         self.assertEqual(
-            _CASE.NOW - 1.25 * _HOUR, self._time(self.item().last_sign)
+            _CASE.NOW - 1.25 * _HOUR, self._time(self.item().seen['last_sign'])
         )
 
     def _time(self, text: str) -> datetime.datetime:

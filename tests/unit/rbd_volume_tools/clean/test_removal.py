@@ -19,20 +19,17 @@ from tests.unit.rbd_volume_tools.audit import stubs
 from tests.unit.rbd_volume_tools.clean import leftover_case
 
 _NAME, _HOUR = leftover_case.NAME, leftover_case.HOUR
-_ITEM = removal.Item(
-    *('orphan-volume', 'volumes', 'volume-1', 'abc', 2**30, '2026-01-01'),
-    *(('one', 'two'), '', 'a proof', 'project'),
-)
+_ITEM = outcomes.Outcome(outcomes.Status.PLANNED, 'volumes', 'volume-1', 'abc')
 _MOVED = [(_NAME, 172800)]
 
 
 @ddt.ddt
 class RemovalTest(leftover_case.LeftoverTestCase):
-    def apply(self, item: removal.Item, *ours: str) -> str:
-        change = removal.Removal(item, self.sources)
-        return change.apply(None, self.image, frozenset(ours))
+    def apply(self, item: outcomes.Outcome, *ours: str) -> str:
+        removed = removal.Removal(self.sources, item, self.image)
+        return removed.make(frozenset(ours))
 
-    def refused(self, item: removal.Item, reason: outcomes.Reason) -> None:
+    def refused(self, item: outcomes.Outcome, reason: outcomes.Reason) -> None:
         error = self.assertRaises(outcomes.Refused, self.apply, item)
         self.assertEqual(reason.code, error.reason.code)
 
@@ -94,7 +91,7 @@ class RemovalTest(leftover_case.LeftoverTestCase):
         broken: list[Any] = []
         self.image.break_lock = lambda *lock: broken.append(lock)
         item = self.item()
-        self.assertEqual('address', item.stale_lock)
+        self.assertEqual('address', item.seen['stale_lock'])
         self.refused(item, leftovers.STALE_LOCK)
         self.assertEqual([], self.image.moved)
         self.sources.breaks_locks = True
@@ -146,7 +143,7 @@ class PlannedTest(base.TestCase):
         pool: str,
         image: str,
         ident: str,
-    ) -> removal.Item:
+    ) -> outcomes.Outcome:
         if image == 'unknown':
             raise outcomes.Refused(leftovers.UNKNOWN)
         if image == 'forbidden':
@@ -170,11 +167,7 @@ class PlannedTest(base.TestCase):
             (),
         )
         return [
-            (
-                ('item', each.item.image)
-                if isinstance(each, removal.Removal)
-                else (each.status.value, each.image)
-            )
+            (each.status.value, each.image)
             for each in removal.planned(audited, self.sources, **wanted)
         ]
 
@@ -187,7 +180,7 @@ class PlannedTest(base.TestCase):
                 ('failed', 'not text'),
                 ('unchanged', 'gone'),
                 ('failed', 'incomplete'),
-                ('item', 'one'),
+                ('planned', 'one'),
             ],
             self.made(
                 *('unknown', 'forbidden', 'unanswered', 'not text'),
@@ -197,16 +190,16 @@ class PlannedTest(base.TestCase):
 
     def test_filters_narrow_the_plan(self) -> None:
         self.assertEqual(
-            [('item', 'a1')], self.made('a1', 'b1', patterns=('a*',))
+            [('planned', 'a1')], self.made('a1', 'b1', patterns=('a*',))
         )
         self.assertEqual(
-            [('item', 'b1')],
+            [('planned', 'b1')],
             self.made('a1', 'b1', projects=frozenset({'of b1'})),
         )
         self.assertEqual(
             [], self.made('a1', kinds=frozenset({'orphan-image'}))
         )
         self.assertEqual(
-            [('item', 'a1'), ('refused', 'b1')],
+            [('planned', 'a1'), ('refused', 'b1')],
             self.made('a1', 'b1', limit=1),
         )

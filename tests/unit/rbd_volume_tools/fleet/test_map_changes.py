@@ -43,21 +43,22 @@ class ObjectMapsTest(base.TestCase):
 
     def planned(
         self, action: _Action, *targets: selection.Target
-    ) -> list[Any]:
-        cluster: Any = self.image
-        return list(
-            map_changes.planned(
-                action, targets, self.known, cluster, lambda ident: self.now
-            )
-        )
+    ) -> list[outcomes.Outcome]:
+        self.action = action
+        return list(map_changes.planned(action, targets, self.known))
 
-    def apply(self, change: Any, ours: frozenset[str] = frozenset()) -> str:
-        return str(change.apply(mock.Mock(), None, ours))
+    def apply(
+        self, item: outcomes.Outcome, ours: frozenset[str] = frozenset()
+    ) -> str:
+        cluster: Any = self.image
+        return map_changes.MapChanges(
+            self.action, self.known, cluster, lambda ident: self.now
+        ).make(item, None, ours)
 
     def test_enable_adds_features_and_rebuilds_maps(self) -> None:
         (change,) = self.planned(_Action.ENABLE, _target())
-        self.assertEqual(outcomes.Status.PLANNED, change.outcome.status)
-        self.assertEqual(facts.IDENT, change.outcome.volume)
+        self.assertEqual(outcomes.Status.PLANNED, change.status)
+        self.assertEqual(facts.IDENT, change.volume)
         self.assertEqual(
             'enabled exclusive-lock; enabled fast-diff,object-map; '
             'rebuilt 2 maps',
@@ -83,7 +84,7 @@ class ObjectMapsTest(base.TestCase):
         )
         self.assertEqual(
             ['other-pool', 'other-pool', ''],
-            [getattr(each, 'outcome', each).code for each in results],
+            [each.code for each in results],
         )
 
     @ddt.data((frozenset(), False), (frozenset({facts.OTHER}), True))

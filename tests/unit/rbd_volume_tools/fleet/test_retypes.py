@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import threading
+import types
+from typing import Any
 
 import fixtures
 
@@ -19,20 +21,21 @@ class RetypeTest(base.TestCase):
         self.cinder = fake_cinder.Cinder('a')
         self.stop = threading.Event()
         self.said: list[str] = []
+        self.work: Any = types.SimpleNamespace(
+            stop=self.stop,
+            say=self.said.append,
+            written=types.SimpleNamespace(),
+            percents={},
+        )
         self.useFixture(fixtures.MonkeyPatch(_INTERVAL, 0.0001))
 
     def apply(self, patience: float = 1000, was_begun: bool = False) -> str:
         """Retype the volume."""
-        self.change = retypes.Retype(
-            retypes.VolumeItem('a', 'project', 'retype'),
-            self.cinder,  # type: ignore[arg-type]
-            _WANTED,
-            self.stop,
-            self.said.append,
-            patience,
-            was_begun,
-        )
-        return self.change.apply(None, None, frozenset())
+        self.work.written.begun = frozenset('a' if was_begun else '')
+        service: Any = self.cinder
+        return retypes.Retype(
+            *('a', service, _WANTED, self.work, patience)
+        ).make()
 
     def refusal(self) -> str:
         """Return the code of the reason against the retype."""
@@ -42,7 +45,7 @@ class RetypeTest(base.TestCase):
     def test_retype_is_requested_and_waited_for(self) -> None:
         self.assertEqual('retyped to new', self.apply())
         self.assertEqual(['a'], self.cinder.requested)
-        self.assertEqual(50, self.change.percent)
+        self.assertEqual({'a': 50}, self.work.percents)
 
     def test_what_is_not_begun(self) -> None:
         self.cinder.change('a', volume_type='new')
