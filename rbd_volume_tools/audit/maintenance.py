@@ -233,11 +233,19 @@ class ApplyCommand(Command):
             )
             make = self.maker(parsed_args, work)
             with (
-                progress.with_running(self.app.stderr) as show,
+                progress.shown(self.app.stderr) as show,
                 run.stoppable(stop, say, self.stopping),
             ):
                 chosen = work.chosen(parsed_args.limit)
-                results = list(work.made(make, chosen, show))
+                results = list(
+                    work.made(
+                        make,
+                        chosen,
+                        lambda done, total, percentages: show(
+                            progress.running(percentages), done, total
+                        ),
+                    )
+                )
         return self.rows(results, interrupted=stop.is_set())
 
 
@@ -267,8 +275,8 @@ def add_bytes_option(parser: argparse.ArgumentParser) -> None:
 
 
 def say(text: str) -> None:
-    """Show a message above the progress bar, which replaces standard error."""
-    print(printable.text(text), file=sys.stderr, flush=True)
+    """Show a message to the operator."""
+    progress.say(sys.stderr, text)
 
 
 def summary(results: Iterable[outcomes.Outcome], what: str) -> str:

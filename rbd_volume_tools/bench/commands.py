@@ -40,8 +40,6 @@ OPTIONS = {
     # The removal of an image would only move it to the trash.
     'rbd_move_to_trash_on_remove': 'false',
 }
-#: Shows the cursor, which the progress bar hides.
-_SHOW_CURSOR = '\x1b[?25h'
 _SETTINGS = {
     'warm_up': 'Seconds of warm-up before each measurement',
     'runtime': 'Seconds of each measurement',
@@ -322,8 +320,6 @@ class Cleaning(running.Cleaning):
         """Say what remains, because the process ends now."""
         for line in self.session.not_removed if self.session else ():
             self._say(line)
-        if self._stream.isatty():
-            self._stream.write(_SHOW_CURSOR)
         self._stream.flush()
 
 

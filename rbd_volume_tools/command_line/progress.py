@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The progress of a long-running command."""
+"""The progress of a long-running command, in a line of the terminal."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -10,80 +10,45 @@ from typing import Any
 
 from rbd_volume_tools.command_line import printable
 
+# Begins the line again.
+_ERASE = '\r\x1b[K'
 # Maximum length of a name: the first group of a UUID.
 _SHORT = 8
 
 
 @contextlib.contextmanager
 def shown(stream: Any) -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that shows a bar, if the output is a terminal.
+    """Yield a function that shows progress, if the output is a terminal.
 
-    It takes the text of the bar, the completed number and the total.
+    It takes a text, the completed number and the total.
     """
-    with _drawn(stream) as draw:
-        yield lambda text, done, total: draw(text, text, done, total)
+    is_open = False
+
+    def show(text: str, done: int, total: int) -> None:
+        nonlocal is_open
+        is_open = done < total
+        end = '' if is_open else '\n'
+        stream.write(f'{_ERASE}{printable.text(text)}: {done} of {total}{end}')
+        stream.flush()
+
+    yield show if stream.isatty() else lambda text, done, total: None
+    if is_open:
+        stream.write('\n')
 
 
-@contextlib.contextmanager
-def with_running(
-    stream: Any,
-) -> Iterator[Callable[[int, int, Mapping[str, int | None]], None]]:
-    """Yield a function that shows progress and the running operations.
+def running(percentages: Mapping[str, int | None]) -> str:
+    """Return the running operations as a text, with shortened names.
 
-    Its last parameter is the percentage of each running operation by name;
-    None if unknown. Names are shortened.
+    :param percentages: how much of each is done; None if unknown
     """
-    with _drawn(stream) as draw:
-
-        def show(
-            done: int, total: int, running: Mapping[str, int | None]
-        ) -> None:
-            parts = [
-                name[:_SHORT]
-                if percent is None
-                else f'{name[:_SHORT]} {percent} %'
-                for name, percent in running.items()
-            ]
-            draw('', ', '.join(parts), done, total)
-
-        yield show
+    parts = [
+        name[:_SHORT] if percent is None else f'{name[:_SHORT]} {percent} %'
+        for name, percent in percentages.items()
+    ]
+    return ', '.join(parts) or 'changed'
 
 
-@contextlib.contextmanager
-def _drawn(stream: Any) -> Iterator[Callable[[str, str, int, int], None]]:
-    """Yield a function that draws the bar of a key, with a text."""
-    if not stream.isatty():
-        yield lambda key, text, done, total: None
-        return
-    try:
-        from rich import console
-        from rich import progress as bars
-    except ImportError:
-
-        def line(key: str, text: str, done: int, total: int) -> None:
-            end = '\n' if done == total else ''
-            stream.write(f'\r{printable.text(text)}: {done} of {total} {end}')
-            stream.flush()
-
-        yield line
-        return
-    with bars.Progress(
-        bars.TextColumn('{task.description}', markup=False),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(),
-        console=console.Console(file=stream),
-    ) as drawn:
-        tasks: dict[str, bars.TaskID] = {}
-
-        def draw(key: str, text: str, done: int, total: int) -> None:
-            if key not in tasks:
-                tasks[key] = drawn.add_task('', total=total)
-            drawn.update(
-                tasks[key],
-                description=printable.text(text),
-                completed=done,
-                total=total,
-            )
-
-        yield draw
+def say(stream: Any, text: str) -> None:
+    """Write a message instead of the line."""
+    erase = _ERASE if stream.isatty() else ''
+    print(f'{erase}{printable.text(text)}', file=stream, flush=True)
