@@ -95,7 +95,7 @@ class PlanMaps(maintenance.PlanCommand):
         chosen: selection.Selection,
         cluster: Any,
         known: Any,
-    ) -> tuple[list[selection.Target], list[Any]]:
+    ) -> tuple[list[selection.Target], list[outcomes.Outcome]]:
         """Return the selected images, and the outcomes of unreadable ones.
 
         :raises ValueError: if a volume has no image, or there is no such
@@ -111,13 +111,15 @@ class PlanMaps(maintenance.PlanCommand):
             chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
-        seen = {
-            *((each.image.pool, each.image.name) for each in chosen_images),
-            *(each[:2] for each in unreadable),
-        }
-        missing = chosen.missing(known, {name for _, name in seen})
+        missing = chosen.missing(
+            known,
+            {
+                *(each.image.name for each in chosen_images),
+                *(each.image for each in unreadable),
+            },
+        )
         if missing:
-            forbidden = [pool for pool, name, _ in unreadable if not name]
+            forbidden = [each.pool for each in unreadable if not each.image]
             raise ValueError(
                 f'No image was found for: {", ".join(missing)}. Check the '
                 'IDs, the other options and the pools.'
@@ -128,11 +130,7 @@ class PlanMaps(maintenance.PlanCommand):
                     else ''
                 )
             )
-        if chosen.has_all(known, seen):
-            unreadable = [each for each in unreadable if each[1]]
-        return chosen_images, [
-            outcomes.unreadable(*each) for each in unreadable
-        ]
+        return chosen_images, unreadable
 
 
 class ApplyMaps(maintenance.ApplyCommand):
