@@ -127,19 +127,14 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     for each in audited.found:
         if each.kind.code in kinds:
-            yield tuple(
-                map(
-                    printable.text,
-                    (
-                        each.kind.severity.name.lower(),
-                        each.kind.code,
-                        each.pool,
-                        each.image,
-                        each.project,
-                        each.detail,
-                        each.kind.remedy,
-                    ),
-                )
+            yield (
+                each.kind.severity.name.lower(),
+                each.kind.code,
+                each.pool,
+                each.image,
+                each.project,
+                each.detail,
+                each.kind.remedy,
             )
 
 
@@ -148,9 +143,9 @@ def _count_rows(
 ) -> Iterator[tuple[Any, ...]]:
     for each in audited.counts:
         yield (
-            printable.text(each.pool),
+            each.pool,
             each.owner.value,
-            printable.text(each.volume_type),
+            each.volume_type,
             each.map_state.value,
             each.number,
             sizes.format_size(each.size) if readable else each.size,

@@ -24,7 +24,6 @@ from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
 from rbd_volume_tools.command_line import plan_file
-from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import whole_file
 
@@ -68,10 +67,7 @@ class Command(exit_status.StatusLister):
         return ('Status', *self.columns, 'Seconds'), [
             (
                 each.status.value,
-                *(
-                    printable.text(getattr(each, name))
-                    for name in self.columns.values()
-                ),
+                *(getattr(each, name) for name in self.columns.values()),
                 each.seconds,
             )
             for each in ended

@@ -188,11 +188,7 @@ class ShowRBDVolume(columns.SafeCells, command.Lister):
             self.log.warning(_HINT)
             rows = requested(volume, _specs(api, volume['volume_type']))
         return ('Key', 'Value', 'From'), [
-            (
-                columns.value(key),
-                columns.value(value, key),
-                columns.value(origin),
-            )
+            (key, columns.value(value, key), origin)
             for key, value, origin in rows
         ]
 

@@ -120,15 +120,16 @@ def row(*values: Any) -> tuple[Any, ...]:
 
 
 class SafeCells(lister.Lister):
-    """A list whose cells are no formulas in CSV."""
+    """A list whose cells are escaped, and are no formulas in CSV."""
 
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Any, data: Any
     ) -> int:
         """Show the rows."""
+        rows = [row(*each) for each in data]
         if parsed_args.formatter == 'csv':
-            data = [tuple(map(_cell, row)) for row in data]
-        status: int = super().produce_output(parsed_args, column_names, data)
+            rows = [tuple(map(_cell, each)) for each in rows]
+        status: int = super().produce_output(parsed_args, column_names, rows)
         return status
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from rbd_volume_tools.command_line import configuration
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import findings
-from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.doctor import pools
 from rbd_volume_tools.doctor import run
 
@@ -100,7 +99,7 @@ class Doctor(exit_status.StatusLister):
         checked = list(run.check(host))
         self.status = int(findings.worst(checked))
         return self.headers(parsed_args), [
-            _row(each)
+            (each.result, each.subject, each.seen, each.remedy)
             for each in checked
             if each.severity is not None or not parsed_args.problems
         ]
@@ -114,8 +113,3 @@ def _configuration(
     if default.is_file():
         return configuration.Configuration([default])
     return None
-
-
-def _row(finding: findings.Finding) -> tuple[str, ...]:
-    texts = (finding.result, finding.subject, finding.seen, finding.remedy)
-    return tuple(map(printable.text, texts))

@@ -19,7 +19,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_tools.command_line import answers
-from rbd_volume_tools.command_line import columns
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import whole_file
@@ -218,13 +217,11 @@ class EnsureTypes(exit_status.StatusLister):
                     )
                 except exceptions.CommandError as error:
                     # The others exist or can be created: show all of them.
-                    action = f'failed: {printable.text(str(error))}'
+                    action = f'failed: {error}'
                     outcomes[index] = dataclasses.replace(each, action=action)
                     self.status = exit_status.FAILED
         return self.headers(parsed_args), [
-            columns.row(
-                each.backend, each.volume_type, each.action, each.specs
-            )
+            (each.backend, each.volume_type, each.action, each.specs)
             for each in outcomes
         ]
 

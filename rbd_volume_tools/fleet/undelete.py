@@ -42,7 +42,6 @@ from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import plan_file
-from rbd_volume_tools.command_line import printable
 
 #: Seconds between two queries of the volume, and until it must be available.
 INTERVAL = 1.0
@@ -255,21 +254,16 @@ class Undelete(exit_status.StatusLister):
                 result = f'failed: {error}. {error.remedy}'
             if not volumes:
                 return self.headers(parsed_args), [
-                    (wanted, '', '', '', '', printable.text(result))
+                    (wanted, '', '', '', '', result)
                 ]
         return self.headers(parsed_args), [
-            tuple(
-                map(
-                    printable.text,
-                    (
-                        each.mark.volume,
-                        str(each.mark.record.get('name') or ''),
-                        each.mark.project,
-                        sizes.format_size(each.mark.size),
-                        f'{each.entry.expires:%Y-%m-%d %H:%M} UTC',
-                        result,
-                    ),
-                )
+            (
+                each.mark.volume,
+                str(each.mark.record.get('name') or ''),
+                each.mark.project,
+                sizes.format_size(each.mark.size),
+                f'{each.entry.expires:%Y-%m-%d %H:%M} UTC',
+                result,
             )
             for each in volumes
         ]

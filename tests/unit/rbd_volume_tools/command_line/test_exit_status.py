@@ -54,6 +54,15 @@ class StatusListerTest(base.TestCase):
         self.run_check('-f', 'json')
         self.assertIn('"=1+1"', self.app.stdout.getvalue())
 
+    def test_cells_do_not_control_the_terminal(self) -> None:
+        self.check.rows = [('\x1b[1m',), (['\x9b'],), (None,)]
+        for form in ('table', 'csv', 'value'):
+            self.run_check('-f', form)
+        shown = self.app.stdout.getvalue()
+        self.assertNotIn('\x1b', shown)
+        self.assertNotIn('\x9b', shown)
+        self.assertIn('\\x1b[1m', shown)
+
     def test_failure_is_shown_and_unknown(self) -> None:
         self.check.failure = OSError('no \x1b[1mcluster')
         self.assertEqual(exit_status.COMMAND, self.run_check())
