@@ -53,35 +53,26 @@ class Journal:
                 'command': command,
                 'cluster': cluster,
             }
-            lines = self._whole_lines(header)
+            entries = self._whole_entries(header)
+            #: Whether an earlier run began the journal.
+            self.resumed = entries is not None
+            if entries is None:
+                self._write(header)
             self._done = {
                 _key(entry): entry
-                for entry in lines
-                if entry.get('status') in _FINAL
+                for entry in entries or ()
+                if entry['status'] in _FINAL
             }
             #: IDs of the images or volumes whose change an earlier run began.
             self.begun = frozenset(
                 entry['ident']
-                for entry in lines
-                if entry.get('status') == 'begun'
+                for entry in entries or ()
+                if entry['status'] == 'begun'
             )
-            last = {
-                entry['ident']: entry['status']
-                for entry in lines
-                if 'status' in entry
-            }
-            #: Those of them whose change no run has completed.
-            self.interrupted = frozenset(
-                ident for ident in self.begun if last[ident] not in _FINAL
-            )
-            #: Whether an earlier run wrote entries.
-            self.resumed = bool(lines)
             #: Names of the Ceph clients of earlier runs.
             self.clients = frozenset(
-                entry['client'] for entry in lines if 'client' in entry
+                entry['client'] for entry in entries or () if 'client' in entry
             )
-            if not lines:
-                self._write(header)
         except BaseException:
             os.close(self._file)
             raise
@@ -124,11 +115,11 @@ class Journal:
         entry = {'pool': pool, 'image': image, 'ident': ident, **details}
         if client:
             entry['client'] = client
-        self._write({'status': 'begun', **entry})
+        self._record({'status': 'begun', **entry})
 
     def end(self, outcome: outcomes.Outcome) -> None:
         """Record the result of a change."""
-        self._write(outcome.plain())
+        self._record(outcome.plain())
 
     def _lock(self) -> None:
         try:
@@ -138,57 +129,40 @@ class Journal:
                 f'{self._path} is in use by another run.'
             ) from None
 
-    def _whole_lines(self, header: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _whole_entries(
+        self, header: Mapping[str, Any]
+    ) -> list[dict[str, Any]] | None:
         """Return the entries; truncate an incomplete last line.
 
-        :param header: the first entry of the journal of this run
+        :param header: the first line of the journal of this run
+        :returns: None for a journal that was not begun
         :raises JournalError: if the file is another one, which is not changed
         """
-        content = self._path.read_bytes()
+        first, content = _line(header), self._path.read_bytes()
         end = content.rfind(b'\n') + 1
+        start, *lines = content[:end].splitlines(keepends=True) or [content]
         try:
-            entries = [json.loads(line) for line in content[:end].splitlines()]
+            entries = [json.loads(line) for line in lines]
+            is_ours = start == first if end else first.startswith(start)
+            if not (is_ours and all(map(_is_whole, entries))):
+                raise ValueError('it has another content')
         except (RecursionError, ValueError) as error:
-            raise self._foreign() from error
-        if not all(isinstance(entry, dict) for entry in entries):
-            raise self._foreign()
-        if not all(map(_is_whole, entries[1:])):
-            raise self._foreign()
-        if entries:
-            self._check(entries[0], header)
-        elif not _is_start(content, header):
-            raise self._foreign()
+            raise JournalError(
+                f'{self._path} is not a journal of version {VERSION} of '
+                f'"{header["command"]}" and the cluster '
+                f'{header["cluster"] or "(none)"}. Give another file with '
+                '--journal.'
+            ) from error
         os.ftruncate(self._file, end)
         os.lseek(self._file, end, os.SEEK_SET)
-        return entries
+        return entries if end else None
 
-    def _check(
-        self, first: Mapping[str, Any], header: Mapping[str, Any]
-    ) -> None:
-        if first.get('version') != VERSION or not (
-            first.keys() >= header.keys() and first.keys().isdisjoint(_TEXTS)
-        ):
-            raise self._foreign()
-        if first['command'] != header['command']:
-            raise JournalError(
-                f'{self._path} is a journal of "{first["command"]}", not of '
-                f'"{header["command"]}".'
-            )
-        if first.get('cluster') != header['cluster']:
-            raise JournalError(
-                f'{self._path} is a journal of the cluster '
-                f'{first.get("cluster")}, not of {header["cluster"]}.'
-            )
-
-    def _foreign(self) -> JournalError:
-        return JournalError(
-            f'{self._path} is not a journal of version {VERSION}.'
-        )
-
-    def _write(self, entry: Mapping[str, Any]) -> None:
+    def _record(self, entry: Mapping[str, Any]) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
-        line = json.dumps({**entry, 'at': now.isoformat()}) + '\n'
-        rest = memoryview(line.encode())
+        self._write({**entry, 'at': now.isoformat()})
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        rest = memoryview(_line(values))
         try:
             while rest:
                 rest = rest[os.write(self._file, rest) :]
@@ -221,7 +195,5 @@ def _key(entry: Mapping[str, Any]) -> _Key:
     return entry['pool'], entry['image'], entry['ident']
 
 
-def _is_start(content: bytes, header: Mapping[str, Any]) -> bool:
-    """Return whether a text is a part of a header, whatever its time."""
-    start = f'{json.dumps(header)[:-1]}, "at": '.encode()
-    return content.startswith(start) or start.startswith(content)
+def _line(values: Mapping[str, Any]) -> bytes:
+    return f'{json.dumps(values)}\n'.encode()
