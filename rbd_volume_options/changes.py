@@ -14,28 +14,15 @@ from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
 
+_FIXED = (definitions.Kind.LAYOUT, definitions.Kind.DATA_POOL)
+
 
 def contradiction(
     resolved: options.Values, state: options.Values
 ) -> errors.OptionError | None:
-    """Return how an image contradicts requested values, or None.
-
-    The stock driver itself changes the features for a multi-attach type.
-    """
-    has = state.image_features & features.CHOOSABLE
-    if obstacle := fixed_contradiction(resolved, state):
-        return obstacle
-    if not resolved.multiattach and resolved.features_over(has) != has:
-        return feature_contradiction(resolved, state)
-    return None
-
-
-def disagreement(
-    metadata: options.Values, state: options.Values
-) -> errors.OptionError | None:
-    """Return how an image contradicts a volume's metadata alone, or None."""
-    return contradiction(metadata, state) or disk_mismatch(
-        metadata, state.disk
+    """Return how an image contradicts requested values, or None."""
+    return fixed_contradiction(resolved, state) or feature_contradiction(
+        resolved, state
     )
 
 
@@ -43,22 +30,16 @@ def fixed_contradiction(
     resolved: options.Values, state: options.Values
 ) -> errors.OptionError | None:
     """Return the first key of layout or data pool that differs, or None."""
-    size = resolved.choice(keys.OBJECT_SIZE)
-    unit = resolved.choice(keys.STRIPE_UNIT)
-    current = state.layout
-    if resolved.layout_over(current) != current:
-        if size and size.value != current.object_size:
-            return _differs(keys.OBJECT_SIZE, size, str(current.object_size))
-        if unit and unit.value:
-            return _differs(
-                keys.STRIPE_UNIT,
-                unit,
-                f'{current.stripe_unit} with {keys.STRIPE_COUNT} = '
-                f'{current.stripe_count}',
-            )
-    pool = resolved.choice(keys.DATA_POOL)
-    if pool and pool.value != state.data_pool:
-        return _differs(keys.DATA_POOL, pool, state.data_pool or 'none')
+    has = state.by_option()
+    for option in registry.OPTIONS.values():
+        choice = resolved.choice(option.key)
+        if (
+            option.kind in _FIXED
+            and choice is not None
+            and choice.value not in (None, has.get(option.key))
+        ):
+            current = str(has.get(option.key, 'none'))
+            return _differs(option.key, choice, current)
     return None
 
 
@@ -86,23 +67,26 @@ def disk_mismatch(
 
 def feature_contradiction(
     resolved: options.Values, state: options.Values
-) -> errors.OptionError:
-    """Return how the features of an image contradict requested values."""
-    has = features.joined(state.image_features & features.CHOOSABLE)
-    choice = resolved.choice(keys.OBJECT_MAP)
-    if choice:
-        shown = options.Choice(str(choice.value).lower(), choice.origin)
-        return _differs(keys.OBJECT_MAP, shown, f'features {has}')
-    wanted = resolved.choice(keys.FEATURES)
-    value = features.joined(wanted.value) if wanted else ''
-    origin = wanted.origin if wanted else errors.Origin.VOLUME_TYPE
-    return _differs(keys.FEATURES, options.Choice(value, origin), has)
+) -> errors.OptionError | None:
+    """Return how the features of an image contradict requested values.
+
+    The stock driver itself changes the features for a multi-attach type.
+    """
+    current = state.image_features & features.CHOOSABLE
+    if resolved.multiattach or resolved.features_over(current) == current:
+        return None
+    has = features.joined(current)
+    if choice := resolved.choice(keys.OBJECT_MAP):
+        return _differs(keys.OBJECT_MAP, choice, f'features {has}')
+    return _differs(keys.FEATURES, resolved.choice(keys.FEATURES), has)
 
 
-def _differs(key: str, choice: options.Choice, has: str) -> errors.OptionError:
-    return errors.OptionError(
+def _differs(
+    key: str, choice: options.Choice | None, has: str
+) -> errors.OptionError | None:
+    return choice and errors.OptionError(
         key,
-        choice.value,
+        definitions.as_text(choice.value),
         phrases.Phrase(
             'differs from the image; the value is fixed at creation'
         ),
@@ -163,5 +147,8 @@ def check_corrected(
             phrases.Phrase('removal of the key'),
             origin,
         )
-    if difference := disagreement(requested, state):
+    difference = contradiction(requested, state) or disk_mismatch(
+        requested, state.disk
+    )
+    if difference:
         raise difference

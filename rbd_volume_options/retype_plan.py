@@ -75,48 +75,16 @@ class RetypePlan:
 
 @dataclasses.dataclass(frozen=True)
 class Retype:
-    """A volume and its new type.
+    """A volume with a record, and its new type.
 
-    :ivar metadata: of the volume
-    :ivar former: extra specs of the current type
-    :ivar specs: extra specs of the new type
+    :ivar specs: extra specs of the new type, with the maxima that its QoS
+        specs set for keys of the volume
     :ivar settings: of the back end of the volume
-    :ivar size: of the volume, in GiB
-    :ivar layout_requested: whether the image's layout was requested by an
-        ``rbd:`` key
-    :ivar features_requested: whether the image's features were requested by an
-        ``rbd:`` key
     """
 
-    metadata: Mapping[str, str]
-    former: Mapping[str, str]
+    volume: Volume
     specs: Mapping[str, str]
     settings: backend_settings.BackendSettings
-    size: int
-    layout_requested: bool
-    features_requested: bool = False
-
-    @classmethod
-    def of_volume(
-        cls,
-        volume: Volume,
-        specs: Mapping[str, str],
-        settings: backend_settings.BackendSettings,
-    ) -> 'Retype':
-        """Return the retype of a volume with a record.
-
-        :param specs: extra specs of the new type, with the maxima that its
-            QoS specs set for keys of the volume
-        """
-        return cls(
-            request.metadata_of(volume),
-            request.specs_of(volume.volume_type),
-            specs,
-            settings,
-            volume.size,
-            image_record.layout_requested(volume),
-            image_record.features_requested(volume),
-        )
 
     @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:
@@ -124,9 +92,22 @@ class Retype:
 
         :raises OptionError: if no volume of this size can have the type
         """
+        return self._accepted(request.metadata_of(self.volume))
+
+    def _accepted(
+        self, metadata: Mapping[str, str]
+    ) -> accepted_keys.Acceptance:
         return accepted_keys.accepted_by_type(
-            self.metadata, self.specs, self.settings, self.size
+            metadata, self.specs, self.settings, self.volume.size
         )
+
+    @property
+    def _former_specs(self) -> dict[str, str]:
+        return request.specs_of(self.volume.volume_type)
+
+    @property
+    def _bytes(self) -> int:
+        return self.volume.size * sizes.GIB
 
     @property
     def _stock_changes(self) -> bool:
@@ -136,7 +117,7 @@ class Retype:
         """
         return any(
             request.changes_features(specs)
-            for specs in (self.former, self.specs)
+            for specs in (self._former_specs, self.specs)
         )
 
     def make_plan(
@@ -164,14 +145,13 @@ class Retype:
         :raises OptionError: as for :meth:`acceptance`
         """
         requested = self._asked
+        has = state.image_features
         decided = RetypePlan(
             self.acceptance, stock_changes=self._stock_changes
         )
         try:
             resolved = requested.resolve(backend_too=False)
-            wanted = resolved.features_over(
-                state.image_features & features.CHOOSABLE
-            )
+            wanted = resolved.features_over(has & features.CHOOSABLE)
             obstacle = changes.fixed_contradiction(resolved, state)
             if not obstacle and not requested.multiattach:
                 obstacle = self._feature_obstacle(resolved, wanted, state)
@@ -186,25 +166,19 @@ class Retype:
         )
         if obstacle:
             return dataclasses.replace(decided, obstacle=obstacle)
+        changed = features.CHOOSABLE
         to_default = self._default_features(requested, state)
         if to_default is not None:
             # Features that librbd cannot change are kept.
-            has = state.image_features
-            return dataclasses.replace(
-                decided,
-                enable=(to_default - has) & features.MUTABLE,
-                disable=(has - to_default)
-                & features.MUTABLE
-                & features.CHOOSABLE,
-                to_default=True,
-            )
-        if requested.multiattach:
+            wanted, changed = to_default, features.MUTABLE
+        elif requested.multiattach:
             # The stock driver disables the single-client features itself.
             return decided
         return dataclasses.replace(
             decided,
-            enable=wanted - state.image_features,
-            disable=(state.image_features & features.CHOOSABLE) - wanted,
+            enable=(wanted - has) & changed,
+            disable=(has - wanted) & changed,
+            to_default=to_default is not None,
         )
 
     def _feature_obstacle(
@@ -224,7 +198,7 @@ class Retype:
             return changes.feature_contradiction(resolved, state)
         operator_limits.check_object_map(
             state.layout,
-            self.size * sizes.GIB,
+            self._bytes,
             wanted,
             resolved.features_origin,
         )
@@ -246,13 +220,13 @@ class Retype:
             how = plan.plan_image(
                 self._asked.resolve(),
                 stock,
-                self.size * sizes.GIB,
+                self._bytes,
                 self.settings.limits,
             )
         except errors.OptionError:
             return None
         pool = how.data_pool
-        if pool is None and keys.DATA_POOL not in self.former:
+        if pool is None and keys.DATA_POOL not in self._former_specs:
             pool = state.data_pool
         target = options.image_values(
             how.layout_over(stock.layout),
@@ -275,7 +249,7 @@ class Retype:
         """
         choosable = {keys.FEATURES, keys.OBJECT_MAP}
         if (
-            not self.features_requested
+            not image_record.features_requested(self.volume)
             or self.settings.ceph_features is None
             or requested.multiattach
             # Mirroring requires journaling, which is never a default.
@@ -286,9 +260,7 @@ class Retype:
             return None
         wanted = requested.resolve().features_over(self.settings.ceph_features)
         try:
-            operator_limits.check_object_map(
-                state.layout, self.size * sizes.GIB, wanted
-            )
+            operator_limits.check_object_map(state.layout, self._bytes, wanted)
         except errors.OptionError:
             # No object map is requested, and the volume is too large for one.
             wanted -= {features.OBJECT_MAP, features.FAST_DIFF}
@@ -303,7 +275,10 @@ class Retype:
         a data pool, the data stays in its pool. The error does not name a
         pool, because tenants read it.
         """
-        if keys.DATA_POOL in self.specs or keys.DATA_POOL not in self.former:
+        if (
+            keys.DATA_POOL in self.specs
+            or keys.DATA_POOL not in self._former_specs
+        ):
             return None
         if state.data_pool == requested.resolve().data_pool:
             return None
@@ -325,13 +300,10 @@ class Retype:
         An image keeps its layout if tenants may request it on a new volume of
         the type, or if it was not requested.
         """
-        metadata = self._as_keys(state) if self.layout_requested else {}
-        if not metadata:
+        if not image_record.layout_requested(self.volume):
             return None
-        metadata = {**self.acceptance.kept, **metadata}
-        dropped = accepted_keys.accepted_by_type(
-            metadata, self.specs, self.settings, self.size
-        ).dropped
+        metadata = {**self.acceptance.kept, **self._as_keys(state)}
+        dropped = self._accepted(metadata).dropped
         if not dropped:
             return None
         key = min(dropped)

@@ -61,7 +61,7 @@ def check_retype(call: api_call.ApiCall) -> None:
     if here in matching:
         # Another driver removes no keys.
         if here.settings is not None:
-            retype = retype_plan.Retype.of_volume(volume, specs, here.settings)
+            retype = retype_plan.Retype(volume, specs, here.settings)
             call.notice = _check_here(call, retype, may_migrate)
         return
     if here and not may_migrate:

@@ -395,7 +395,7 @@ class Migrations:
             retyped = volume.status == marker.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
-                retype = retype_plan.Retype.of_volume(volume, specs, settings)
+                retype = retype_plan.Retype(volume, specs, settings)
                 if retype.layout_obstacle(self._images.state_of(volume.name)):
                     return None
                 return retype.acceptance

@@ -169,7 +169,7 @@ class Retypes:
             )
         current = record.stored_volume(volume.id)
         specs = type_specs.with_maxima(new_type, request.metadata_of(current))
-        return retype_plan.Retype.of_volume(
+        return retype_plan.Retype(
             current, specs, settings
         ).make_plan(state, is_copied)
 

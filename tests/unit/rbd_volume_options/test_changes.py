@@ -95,14 +95,8 @@ _OBSTACLES: tuple[tuple[options.Values, dict[str, str], str, str], ...] = (
         *(_PLAIN, {**_MULTIATTACH, 'rbd_object_size': '8M'}),
         *('rbd:object_size', '4194304'),
     ),
-    (
-        *(_STRIPED, _FOUR, 'rbd:stripe_unit'),
-        '65536 with rbd:stripe_count = 8',
-    ),
-    (
-        *(_PLAIN, _FOUR, 'rbd:stripe_unit'),
-        '4194304 with rbd:stripe_count = 1',
-    ),
+    (_STRIPED, _FOUR, 'rbd:stripe_count', '8'),
+    (_PLAIN, _FOUR, 'rbd:stripe_unit', '4194304'),
     (_PLAIN, {'rbd_data_pool': 'data'}, 'rbd:data_pool', 'none'),
     (
         *(_PLAIN, {'rbd_features': 'layering,deep-flatten'}, 'rbd:features'),
@@ -124,12 +118,9 @@ class InPlaceTest(base.TestCase):
         **settings: str,
     ) -> retype_plan.RetypePlan:
         return retype_plan.Retype(
-            metadata or {},
-            {},
+            cinder_objects.volume(metadata, size=size),
             request.specs_of(cinder_objects.volume_type(**specs)),
             cinder_objects.settings(**settings),
-            size,
-            layout_requested=False,
         ).make_plan(state)
 
     @ddt.data(*_IN_PLACE)

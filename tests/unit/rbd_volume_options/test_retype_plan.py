@@ -2,12 +2,16 @@
 
 """Changes of a retype to a volume's keys and image."""
 
+from collections.abc import Collection
 import dataclasses
 from typing import Any
 
+from cinder import objects
 import ddt
 
+from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
@@ -18,6 +22,7 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 _MIB = 1 << 20
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 _LAYOUT_KEYS = (keys.OBJECT_SIZE, *_PAIR)
+_LAYOUT = (keys.OBJECT_SIZE, keys.STRIPING)
 _LOCKED = {keys.TENANT_OPTIONS: ''}
 _FEATURES = frozenset({'layering', 'exclusive-lock'})
 _PLAIN = options.image_values(layout.ImageLayout(4 * _MIB), _FEATURES)
@@ -28,24 +33,44 @@ _POOLED = options.image_values(layout.ImageLayout(4 * _MIB), _FEATURES, 'fast')
 _POOLED_STRIPED = _STRIPED.with_values({keys.DATA_POOL: 'fast'})
 
 
+def _retype(
+    metadata: dict[str, str],
+    former: dict[str, str],
+    specs: dict[str, str],
+    settings: backend_settings.BackendSettings,
+    size: int = 1,
+    requested: Collection[str] = (),
+) -> retype_plan.Retype:
+    """Return a retype of a volume with some requested parts."""
+    origins = {
+        part: errors.Origin.VOLUME_METADATA
+        if part in requested
+        else errors.Origin.CLUSTER
+        for part in options.PARTS
+    }
+    record = image_record.Record(_PLAIN.with_origins(origins))
+    volume = cinder_objects.volume(
+        metadata,
+        objects.VolumeType(extra_specs=former),
+        size=size,
+    )
+    volume.provider_id = record.text(volume.id)
+    return retype_plan.Retype(volume, specs, settings)
+
+
 def _obstacle(
     state: options.Values,
     metadata: dict[str, str],
     former: dict[str, str],
     specs: dict[str, str],
     requested: bool | None = None,
-    **options: Any,
+    **more: Any,
 ) -> errors.OptionError | None:
     if requested is None:
         requested = not {*metadata, *former}.isdisjoint(_LAYOUT_KEYS)
-    retype = retype_plan.Retype(
-        metadata,
-        former,
-        specs,
-        cinder_objects.settings(**options),
-        1,
-        requested,
-    )
+    settings = cinder_objects.settings(**more)
+    parts = _LAYOUT if requested else ()
+    retype = _retype(metadata, former, specs, settings, requested=parts)
     return retype.make_plan(state).obstacle
 
 
@@ -59,19 +84,11 @@ class TargetTest(base.TestCase):
         metadata: dict[str, str],
         former: dict[str, str],
         specs: dict[str, str],
-        **options: Any,
     ) -> options.Values | None:
-        retype = retype_plan.Retype(
-            metadata,
-            former,
-            specs,
-            dataclasses.replace(
-                cinder_objects.settings(**options),
-                ceph_features=_FEATURES,
-            ),
-            1,
-            layout_requested=True,
+        settings = dataclasses.replace(
+            cinder_objects.settings(), ceph_features=_FEATURES
         )
+        retype = _retype(metadata, former, specs, settings, 1, _LAYOUT)
         return retype.make_plan(state).target
 
     @ddt.data(
@@ -241,9 +258,8 @@ class DefaultFeaturesTest(base.TestCase):
         settings = dataclasses.replace(
             cinder_objects.settings(), ceph_features=_DEFAULT
         )
-        retype = retype_plan.Retype(
-            {}, {}, specs, settings, size, False, requested
-        )
+        parts = [keys.FEATURES] if requested else []
+        retype = _retype({}, {}, specs, settings, size, parts)
         return retype.make_plan(state)
 
     def test_to_the_defaults(self) -> None:
