@@ -105,18 +105,18 @@ class BackendSettings:
         :raises OptionError: for values that are invalid or contradict each
             other; the key of the error is the option's name
         """
-        texts = {
-            key: str(value)
-            for key, option in registry.conf_names().items()
-            if (value := configuration.safe_get(option)) is not None
-        }
+        texts = _texts(configuration.safe_get)
         # Cinder would apply another value after a change or a migration.
         geometry = configuration.safe_get('disk_geometry')
         if geometry:
             size = sector_size.OF_DISK_GEOMETRY[geometry]
             texts.setdefault(keys.SECTOR_SIZE, size)
         try:
-            bounds = _read_limits(configuration, texts)
+            tenant_options = texts.pop(keys.TENANT_OPTIONS, '')
+            bounds = _limits(
+                configuration.safe_get,
+                registry.parse_key_list(tenant_options),
+            )
             parsed = options.parse(
                 texts, keys.Scope.BACKEND, errors.Origin.BACKEND
             )
@@ -136,26 +136,34 @@ class BackendSettings:
         )
 
 
-def _read_limits(
-    configuration: Configuration, texts: dict[str, str]
+def _texts(get: Callable[[str], Any]) -> dict[str, str]:
+    """Return the text of each default that is set, by key.
+
+    :param get: returns the value of an option, from cinder.conf or a report
+    """
+    return {
+        key: definitions.as_text(value)
+        for key, name in registry.conf_names().items()
+        if (value := get(name)) is not None
+    }
+
+
+def _limits(
+    get: Callable[[str], Any], tenant_options: frozenset[str]
 ) -> operator_limits.Limits:
-    """Read the limits, and remove the keys for tenants from the options."""
+    """Return the limits; the defaults for what an older driver lacks."""
     bounds = {
-        option.limit: option.parse(configuration.safe_get(option.name))
+        option.limit: option.parse(value)
         for option in operator_limits.CONF_OPTIONS
+        if (value := get(option.name)) is not None
+    }
+    allowed = {
+        option.key: option.allowed.parse(definitions.as_text(value))
+        for option in registry.OPTIONS.values()
+        if option.allowed and (value := get(option.allowed.option)) is not None
     }
     return operator_limits.Limits(
-        **bounds,
-        allowed={
-            option.key: option.allowed.parse(
-                configuration.safe_get(option.allowed.option)
-            )
-            for option in registry.OPTIONS.values()
-            if option.allowed
-        },
-        tenant_options=registry.parse_key_list(
-            texts.pop(keys.TENANT_OPTIONS, '')
-        ),
+        **bounds, allowed=allowed, tenant_options=tenant_options
     )
 
 
@@ -266,18 +274,16 @@ def settings_of(
     """
     if not is_ours(report):
         return None
-    texts = {
-        option.key: definitions.as_text(value)
-        for option in registry.with_defaults()
-        if (value := report.get(option.conf_name)) is not None
-    }
+    texts = _texts(report.get)
+    tenant_options = frozenset(report.get('rbd_tenant_options', ()))
     names = report.get('rbd_default_features')
     pools = report.get(RBD_DATA_POOLS)
+    texts.pop(keys.TENANT_OPTIONS, None)
     try:
         parsed = options.parse(
             texts, keys.Scope.BACKEND, errors.Origin.BACKEND
         )
-        bounds = _limits_in(report)
+        bounds = _limits(report.get, tenant_options)
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.
         warn('Ignored the report of a back end: %s', error)
@@ -295,22 +301,6 @@ def settings_of(
         ),
         ceph_striping=striping_in(report),
         data_pools=None if pools is None else tuple(map(str, pools)),
-    )
-
-
-def _limits_in(report: Mapping[str, Any]) -> operator_limits.Limits:
-    return operator_limits.Limits(
-        **{
-            option.limit: report[option.name]
-            for option in operator_limits.CONF_OPTIONS
-            if option.name in report
-        },
-        allowed={
-            option.key: tuple(map(option.parse, report[option.allowed.option]))
-            for option in registry.OPTIONS.values()
-            if option.allowed and option.allowed.option in report
-        },
-        tenant_options=frozenset(report.get('rbd_tenant_options', ())),
     )
 
 

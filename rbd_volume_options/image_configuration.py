@@ -185,20 +185,12 @@ def stored_cache(rados: Any, ioctx: bindings.Ioctx, name: str) -> bool | None:
     Opening an image takes ten times as long. The objects and keys are those of
     cls_rbd, which have not changed since image format 2.
     """
-
-    def value_of(stored_in: str) -> bytes | None:
-        key = f'metadata_{CACHE_OVERRIDE}'
-        with rados.ReadOpCtx() as operation:
-            values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
-            ioctx.operate_read_op(operation, stored_in)
-            return dict(values).get(key)
-
     # The length of the ID comes first, in four bytes.
     ident = ioctx.read(f'rbd_id.{name}')[4:].decode(errors='replace')
-    value = value_of(f'rbd_header.{ident}')
-    if value is None:
-        with contextlib.suppress(rados.ObjectNotFound):
-            value = value_of('rbd_info')
-    if value is None:
-        return None
-    return cache_modes.librbd_caches(value.decode(errors='replace'))
+    for stored_in in (ident, None):
+        stored = ownership.metadata_of(
+            rados, ioctx, stored_in, [CACHE_OVERRIDE]
+        )
+        if CACHE_OVERRIDE in stored:
+            return cache_modes.librbd_caches(stored[CACHE_OVERRIDE])
+    return None

@@ -82,24 +82,22 @@ def set_features(
     image: bindings.Image, wanted: features.Features, enabled: bool
 ) -> features.Features:
     """Enable or disable features, and return those that were changed."""
-    has = features.from_mask(image.features())
-    differing = wanted - has if enabled else wanted & has
-    if differing:
-        image.update_features(features.to_mask(differing), enabled)
-    return differing
+    mask = update_features(image, features.to_mask(wanted), enabled)
+    return features.from_mask(mask)
 
 
-def update_features(image: bindings.Image, mask: int, enabled: bool) -> None:
+def update_features(image: bindings.Image, mask: int, enabled: bool) -> int:
     """Enable or disable those features of which the image has the opposite.
 
     librbd refuses the others. It disables journaling itself with mirroring.
 
-    :param mask: the features, as bits
+    :param mask: the features, as bits; those that were changed are returned
     """
     has = image.features()
     differing = mask & (~has if enabled else has)
     if differing:
         image.update_features(differing, enabled)
+    return differing
 
 
 def snapshot_names(image: bindings.Image) -> list[str]:

@@ -83,26 +83,8 @@ def text_and_version(
     :param librados: the module ``rados``
     :raises rados.ObjectNotFound: if the image does not exist
     """
-    with librados.ReadOpCtx() as operation:
-        values, _ = ioctx.get_omap_vals_by_keys(
-            operation, (f'metadata_{KEY}',)
-        )
-        ioctx.operate_read_op(operation, f'rbd_header.{image_id}')
-        version = ioctx.get_last_version()
-        texts = [value.decode(errors='replace') for _, value in values]
-    return texts[0] if texts else '', version
-
-
-def is_released(librados: Any, ioctx: Any, image_id: str) -> bool:
-    """Return whether a cloud has given an image away.
-
-    False for what an interrupted removal has left, which has no header.
-    """
-    try:
-        text, _ = text_and_version(librados, ioctx, image_id)
-    except librados.ObjectNotFound:
-        return False
-    return text.startswith(RELEASED)
+    found = _stored(librados, ioctx, f'rbd_header.{image_id}', (KEY,))
+    return found.get(KEY, ''), ioctx.get_last_version()
 
 
 def write(
@@ -152,28 +134,36 @@ def set_metadata(
 
 
 def metadata_of(
-    librados: Any, ioctx: Any, image_id: str, names: Iterable[str]
+    librados: Any, ioctx: Any, image_id: str | None, names: Iterable[str]
 ) -> dict[str, str]:
     """Return those entries of image metadata that exist.
 
     The image is not opened. Empty if it does not exist.
 
     :param librados: the module ``rados``
+    :param image_id: None for the entries that the pool sets for its images
     """
-    wanted = tuple(f'metadata_{name}' for name in names)
+    name = f'rbd_header.{image_id}' if image_id else 'rbd_info'
     try:
-        with librados.ReadOpCtx() as operation:
-            values, _ = ioctx.get_omap_vals_by_keys(operation, wanted)
-            ioctx.operate_read_op(operation, f'rbd_header.{image_id}')
-            # The binding returns None for an empty value.
-            return {
-                name.removeprefix('metadata_'): (value or b'').decode(
-                    errors='replace'
-                )
-                for name, value in values
-            }
+        return _stored(librados, ioctx, name, names)
     except librados.ObjectNotFound:
         return {}
+
+
+def _stored(
+    librados: Any, ioctx: Any, name: str, names: Iterable[str]
+) -> dict[str, str]:
+    wanted = tuple(f'metadata_{name}' for name in names)
+    with librados.ReadOpCtx() as operation:
+        values, _ = ioctx.get_omap_vals_by_keys(operation, wanted)
+        ioctx.operate_read_op(operation, name)
+        # The binding returns None for an empty value.
+        return {
+            key.removeprefix('metadata_'): (value or b'').decode(
+                errors='replace'
+            )
+            for key, value in values
+        }
 
 
 def write_named(ioctx: bindings.Ioctx, name: str, owner: str) -> None:
