@@ -31,6 +31,7 @@ from oslo_utils import timeutils
 import sqlalchemy
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import releases
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import definitions
@@ -38,6 +39,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -205,19 +207,17 @@ def replace(
 ) -> None:
     """Record the image of a volume instead of what is recorded now.
 
-    :param accepted: as for :func:`image_record.created_items`, like the next
+    :param accepted: as for :func:`volume_items.created`, like the next
     :raises VolumeBackendAPIException: if the volume was deleted or has got
         another image
     :raises OptionError: if the record does not fit
     """
     text = new.text(volume.name_id)
     own_name = volume.name_id == volume.id
-    entries, stale = image_record.created_items(accepted, configuration, disk)
+    entries, stale = volume_items.created(accepted, configuration, disk)
 
     def changed(items: Mapping[str, str]) -> dict[str, str]:
-        items = image_record.without_reason(
-            items, [image_record.REASON_CREATION]
-        )
+        items = reasons.removed(items, [reasons.CREATION])
         kept = {k: v for k, v in items.items() if k not in stale}
         return {**kept, **entries}
 
@@ -297,14 +297,14 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
     """
     write(
         volume_id,
-        {image_record.RECORD_CONFIGURING: ','.join(sorted(families))},
+        {volume_items.RECORD_CONFIGURING: ','.join(sorted(families))},
     )
 
 
 def limited(volume_id: str, entries: Mapping[str, Any]) -> None:
     """Record what QoS specs set on an image; a failure is logged."""
     try:
-        write(volume_id, *image_record.qos_items(entries))
+        write(volume_id, *volume_items.limited(entries))
     except Exception:
         LOG.exception('Could not record the limits of volume %s', volume_id)
 
@@ -317,7 +317,7 @@ def accepted(
     A failure is logged: the change is already made, and the value is then
     checked where it takes effect.
     """
-    update = image_record.accepted_items(metadata, removed)
+    update = volume_items.accepted(metadata, removed)
     if not any(update):
         return
     try:
@@ -330,7 +330,7 @@ def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
     """Return whether the value of a changeable key was accepted."""
     is_read = volume.obj_attr_is_set('admin_metadata')
     items = image_record.items(volume) if is_read else items_of(volume.id)
-    return image_record.is_accepted(items, key, value)
+    return volume_items.values_accepted(items).get(key) == value
 
 
 def write(
@@ -422,7 +422,7 @@ def forget_reason(volume_id: str, *operations: str) -> None:
     try:
         change(
             volume_id,
-            lambda items: image_record.without_reason(items, operations),
+            lambda items: reasons.removed(items, operations),
         )
     except Exception:
         LOG.exception('Could not remove a reason of volume %s', volume_id)

@@ -15,6 +15,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import request
+from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -70,6 +71,6 @@ class Target:
                 {'id': self.volume.id, 'keys': accepted.reasons},
             )
         recorded = image_record.items(self.volume)
-        is_interrupted = image_record.RECORD_CONFIGURING in recorded
+        is_interrupted = volume_items.RECORD_CONFIGURING in recorded
         is_changed = wanted != image_record.configuration_in(recorded)
         return wanted if is_changed or is_interrupted else None

@@ -22,9 +22,9 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from rbd_volume_options import errors
-from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
@@ -42,9 +42,9 @@ _SCHEDULE = _Action.SCHEDULE_ALLOCATE_VOLUME, _Detail.NO_BACKEND_AVAILABLE
 class Operation(enum.Enum):
     """What was refused, with the nearest action and detail of Cinder."""
 
-    CREATION = (image_record.REASON_CREATION, *_CREATE)
+    CREATION = (reasons.CREATION, *_CREATE)
     ATTACHMENT = (
-        image_record.REASON_ATTACHMENT,
+        reasons.ATTACHMENT,
         _Action.UPDATE_ATTACHMENT,
         _Detail.ATTACH_ERROR,
     )
@@ -55,13 +55,13 @@ class Operation(enum.Enum):
         _Detail.ATTACH_ERROR,
     )
     #: A key of a new volume that has no effect.
-    PROPERTY = (image_record.REASON_PROPERTY, *_CREATE)
+    PROPERTY = (reasons.PROPERTY, *_CREATE)
     EXTENSION = (
         'extension',
         _Action.EXTEND_VOLUME,
         _Detail.DRIVER_FAILED_EXTEND,
     )
-    RETYPE = (image_record.REASON_RETYPE, *_SCHEDULE)
+    RETYPE = (reasons.RETYPE, *_SCHEDULE)
     MIGRATION = ('migration', *_SCHEDULE)
     #: Keys of a backup that do not match the volume.
     RESTORE = (
@@ -70,7 +70,7 @@ class Operation(enum.Enum):
         _Detail.BACKUP_RESTORE_ERROR,
     )
     #: A change of layout that was started and has failed.
-    LAYOUT = (image_record.REASON_LAYOUT, *_CREATE)
+    LAYOUT = (reasons.LAYOUT, *_CREATE)
 
     def __init__(self, label: str, action: _Field, detail: _Field) -> None:
         self.label = label
@@ -119,7 +119,7 @@ def refused(
             repeated = _repeated(request, volume, operation)
         if isinstance(reason, errors.OptionError):
             reason = reason.for_tenants()
-        recorded = image_record.Reason(
+        recorded = reasons.Reason(
             operation.label,
             f'{timeutils.utcnow().isoformat()}Z',
             repeated or request.request_id,

@@ -18,7 +18,6 @@ of the data, and what exists only for a time, are rows of admin metadata.
 """
 
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import dataclasses
@@ -27,7 +26,6 @@ import hashlib
 import itertools
 import json
 from typing import Any
-from typing import NamedTuple
 from typing import Protocol
 import urllib.parse
 
@@ -37,9 +35,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import rate_limits
 from rbd_volume_options import registry
-from rbd_volume_options import sizes
 from rbd_volume_options.families import data_pool as data_pools
 
 _VERSION = 1
@@ -50,22 +46,11 @@ RECORD_ITEMS = tuple(f'rbd:items_{n}' for n in range(2, 17))
 #: Prefix of the names of keys; what QoS specs have set on the image. A key
 #: replaces those of its family.
 RECORD_QOS = 'rbd:qos_'
-#: The last refusal: operation, time, request and reason, one a line. A longer
-#: text continues in the next row. It is not in the image metadata, because
-#: tenants can write that, and it is copied to snapshots and Glance images.
-RECORD_REASON = ('rbd:reason', *(f'rbd:reason_{n}' for n in range(2, 5)))
 #: Prefix of the names of changeable keys; their value in the volume's metadata
 #: that the API extension or the driver accepted last. A value without this
 #: mark was set past the API extension.
 RECORD_ACCEPTED = 'rbd:accepted_'
-#: During a restore: prefix of the name of each copy; the key follows.
-RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
 
-#: Indicates that the configuration of the image is being changed, or that this
-#: was interrupted. The record may differ from the image.
-RECORD_CONFIGURING = 'rbd:configuring'
-#: During a restore: indicates that the keys of the volume were copied.
-RECORD_RESTORING = 'rbd:restoring'
 #: The marker of a retype: its progress, and what is required to complete it.
 #: Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'
@@ -81,14 +66,6 @@ MARKED = 'marked'
 RECORD_NEW_TYPE = 'rbd:new_type'
 #: All items of a marker.
 MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED, RECORD_NEW_TYPE)
-
-# Operations of a reason that attributes of a volume show.
-REASON_CREATION = 'creation'
-REASON_ATTACHMENT = 'attachment'
-REASON_RETYPE = 'retype'
-REASON_LAYOUT = 'change of layout'
-#: Operation of a notice: nothing was refused.
-REASON_PROPERTY = 'property'
 
 # Attributes of a volume, beside those of options.
 #: The cache mode that the host of each attachment gives, by the attachment's
@@ -131,9 +108,6 @@ _BOTH = '-'
 _MARKS = '._-'
 # What our text of the column begins with.
 _OURS = 'rbd '
-# Length of accepted values. A longer one is checked again where it takes
-# effect.
-_LONGEST_ACCEPTED = 32
 
 
 class Volume(Protocol):
@@ -155,26 +129,6 @@ class Volume(Protocol):
     def replication_extended_status(self) -> str | None: ...
     @property
     def admin_metadata(self) -> Mapping[str, str] | None: ...
-
-
-class LimitedVolume(Protocol):
-    """A volume with its keys."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def metadata(self) -> Mapping[str, str] | None: ...
-
-
-class Update(NamedTuple):
-    """A change of the admin metadata.
-
-    :ivar entries: the items to write
-    :ivar stale: the names of items to remove, if they exist
-    """
-
-    entries: Mapping[str, str]
-    stale: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,12 +184,17 @@ class Record:
 
 def read(volume: Volume) -> Record | None:
     """Return the record of the image that a volume has; None without one."""
-    return parse(volume.provider_id, volume.name_id)
+    return parsed(text_of(volume))
+
+
+def text_of(volume: Volume) -> str:
+    """Return the values in the record of a volume; empty without one."""
+    return _values_of(volume.provider_id, volume.name_id)
 
 
 def parse(text: str | None, image: str) -> Record | None:
     """Return the record of an image from a text; None for another image."""
-    return _parsed(_values_of(text, image))
+    return parsed(_values_of(text, image))
 
 
 def _values_of(text: str | None, image: str) -> str:
@@ -246,11 +205,11 @@ def _values_of(text: str | None, image: str) -> str:
 
 def is_record(text: str | None) -> bool:
     """Return whether a column has a record, and no text of another driver."""
-    return _parsed((text or '').partition(' ')[2]) is not None
+    return parsed((text or '').partition(' ')[2]) is not None
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(text: str) -> Record | None:
+def parsed(text: str) -> Record | None:
     """Return the values of a record; None for other or edited texts.
 
     Most volumes in a list have one of a few records.
@@ -328,23 +287,20 @@ def state_here(volume: Volume) -> options.Values | None:
     Only the section name of the back end is compared: ``cinder-manage volume
     update_host`` and a new cluster change the part before the ``@``.
     """
-    recorded = read(volume)
-    if not recorded or not is_same_section(
-        recorded.backend, backend_of(volume)
-    ):
+    return state_at(text_of(volume), backend_of(volume), items(volume))
+
+
+def state_at(
+    text: str, backend: str, items: Mapping[str, str]
+) -> options.Values | None:
+    """Act as :func:`state_here`, for the values of a record and items."""
+    recorded = parsed(text)
+    if not recorded or not is_same_section(recorded.backend, backend):
         return None
-    return _with_items(recorded, items(volume))
-
-
-def _with_items(
-    recorded: Record, admin_metadata: Mapping[str, str]
-) -> options.Values:
     disk: dict[str, Any] = {}
     with contextlib.suppress(errors.OptionError):
-        disk = disk_in(admin_metadata)
-    return recorded.state.with_values(
-        {**configuration_in(admin_metadata), **disk}
-    )
+        disk = disk_in(items)
+    return recorded.state.with_values({**configuration_in(items), **disk})
 
 
 def _forms(backend: str) -> tuple[str, str, str]:
@@ -476,306 +432,3 @@ def configuration_in(items: Mapping[str, str]) -> dict[str, Any]:
         with contextlib.suppress(KeyError, errors.OptionError):
             values[option.key] = option.parse(items[option.key])
     return values
-
-
-def delaying(
-    work: Mapping[str, int],
-    volume: LimitedVolume,
-    admin_metadata: Mapping[str, str],
-) -> list[str]:
-    """Return the limits of its owner that make a work on a volume slow.
-
-    :param work: such as :data:`rbd_volume_options.rate_limits.UPLOAD`
-    """
-    return rate_limits.delaying(
-        work,
-        volume.size * sizes.GIB,
-        configuration_in(admin_metadata),
-        volume.metadata or {},
-    )
-
-
-def created_items(
-    accepted: Mapping[str, str] | None = None,
-    configuration: Mapping[str, Any] | None = None,
-    disk: Mapping[str, Any] | None = None,
-) -> Update:
-    """Return the admin metadata of a volume whose image was created.
-
-    Image configuration is recorded only if the driver set it. An image can
-    have the same entries from Cinder's QoS specs or from its operator.
-
-    :param accepted: the metadata with which the volume was accepted; None if
-        it was not checked again. Earlier values that are not in it are checked
-        again if somebody sets them.
-    :param configuration: what the driver set, by key; None to keep it
-    :param disk: the properties of the disk of a new volume, by key. They stay
-        as long as the volume exists: its data depends on them.
-    """
-    entries = as_texts({**(configuration or {}), **(disk or {})})
-    entries |= _accepted(accepted or {})
-    stale = set()
-    if accepted is not None:
-        stale |= _names_accepted(registry.OPTIONS)
-    if configuration is not None:
-        stale |= {*registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION)}
-    return Update(entries, frozenset(stale - entries.keys()))
-
-
-def configuration_items(configuration: Mapping[str, Any]) -> Update:
-    """Return the record of what the driver set on an image, by key."""
-    entries = as_texts(configuration)
-    stale = {
-        RECORD_CONFIGURING,
-        *registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION),
-    }
-    return Update(entries, frozenset(stale - entries.keys()))
-
-
-def qos_items(values: Mapping[str, Any]) -> Update:
-    """Return the record of what QoS specs set on an image.
-
-    :param values: by the name of Ceph's option
-    """
-    entries = {}
-    names = set()
-    for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
-        name = f'{RECORD_QOS}{option.name}'
-        names.add(name)
-        if number := rate_limits.number_of_ceph(values.get(option.item)):
-            entries[name] = str(number)
-    return Update(entries, frozenset(names - entries.keys()))
-
-
-def _qos_in(items: Mapping[str, str]) -> dict[str, int]:
-    """Return the recorded values of QoS specs, by key."""
-    return {
-        f'{keys.PREFIX}{name.removeprefix(RECORD_QOS)}': int(number)
-        for name, number in items.items()
-        if name.startswith(RECORD_QOS)
-        and number.isascii()
-        and number.isdigit()
-    }
-
-
-def accepted_items(
-    metadata: Mapping[str, str], removed: Iterable[str] = ()
-) -> Update:
-    """Return the record of accepted changes of a volume's metadata.
-
-    Only changeable keys are recorded: they take effect later, and who may set
-    them can change in between. Removed values are checked again if somebody
-    sets them.
-    """
-    entries = _accepted(metadata)
-    stale = _names_accepted({*removed, *metadata})
-    return Update(entries, frozenset(stale - entries.keys()))
-
-
-def items_before_restore(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the record of the keys of a volume before a restore."""
-    return {
-        **{
-            RECORD_BEFORE_RESTORE + key.removeprefix(keys.PREFIX): value
-            for key, value in metadata.items()
-            if key in registry.volume_keys()
-        },
-        RECORD_RESTORING: 'True',
-    }
-
-
-def before_restore(admin_metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that a volume had before a restore, with values."""
-    return {
-        keys.PREFIX + name.removeprefix(RECORD_BEFORE_RESTORE): value
-        for name, value in admin_metadata.items()
-        if name.startswith(RECORD_BEFORE_RESTORE)
-    }
-
-
-def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {
-        f'{RECORD_ACCEPTED}{option.name}': metadata[option.key]
-        for option in registry.changeable()
-        if 0 < len(metadata.get(option.key, '')) <= _LONGEST_ACCEPTED
-    }
-
-
-def _names_accepted(of_keys: Iterable[str]) -> set[str]:
-    return {
-        f'{RECORD_ACCEPTED}{option.name}'
-        for option in registry.changeable()
-        if option.key in set(of_keys)
-    }
-
-
-def families_set(items: Mapping[str, str]) -> set[str]:
-    """Return the families that the driver may have set, or begun to."""
-    changing = items.get(RECORD_CONFIGURING, '')
-    return {
-        registry.OPTIONS[key].family for key in configuration_in(items)
-    }.union(filter(None, changing.split(',')))
-
-
-def values_accepted(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of changeable keys that were accepted, by key."""
-    return {
-        f'{keys.PREFIX}{name.removeprefix(RECORD_ACCEPTED)}': value
-        for name, value in items.items()
-        if name.startswith(RECORD_ACCEPTED)
-    }
-
-
-def is_accepted(items: Mapping[str, str], key: str, value: str) -> bool:
-    """Return whether the value of a changeable key was accepted."""
-    return values_accepted(items).get(key) == value
-
-
-class Reason(NamedTuple):
-    """Why the last refused operation on a volume was refused.
-
-    :ivar operation: one of ``REASON_``, or another word for people
-    :ivar at: time in ISO 8601, UTC
-    :ivar request: the id of the request
-    :ivar text: for tenants
-    """
-
-    operation: str
-    at: str
-    request: str
-    text: str
-
-    def rows(self) -> Update:
-        """Return the record of the reason, whose text may be shortened."""
-        text = '\n'.join(self)
-        longest = MAX_VALUE * len(RECORD_REASON)
-        rows = in_rows(RECORD_REASON, shortened(text, longest))
-        return Update(rows, frozenset(RECORD_REASON) - rows.keys())
-
-
-def reason(admin_metadata: Mapping[str, str], *of: str) -> Reason | None:
-    """Return the recorded reason; None without one.
-
-    :param of: the only operations whose reason counts
-    """
-    text = ''.join(admin_metadata.get(row, '') for row in RECORD_REASON)
-    fields = text.split('\n', 3)
-    if len(fields) < 4 or (of and fields[0] not in of):
-        return None
-    return Reason(*fields)
-
-
-def without_reason(
-    items: Mapping[str, str], operations: Collection[str]
-) -> dict[str, str]:
-    """Return admin metadata without the reason, if it is of an operation."""
-    if not reason(items, *operations):
-        return dict(items)
-    return {k: v for k, v in items.items() if k not in RECORD_REASON}
-
-
-def message(
-    admin_metadata: Mapping[str, str], request_id: str | None, text: str = ''
-) -> str:
-    """Return Cinder's message about a request, with a stored reason.
-
-    :param text: Cinder's own text, which a mere notice replaces
-    """
-    stored = reason(admin_metadata)
-    if not stored or not stored.request or stored.request != request_id:
-        return text
-    if stored.operation == REASON_PROPERTY:
-        return stored.text
-    return f'{text} {stored.operation} refused: {stored.text}'.lstrip()
-
-
-def refused_attachment(
-    admin_metadata: Mapping[str, str],
-) -> dict[str, str] | None:
-    """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
-    stored = reason(admin_metadata, REASON_ATTACHMENT)
-    if stored is None:
-        return None
-    return {
-        'reason': stored.text,
-        'at': stored.at,
-    }
-
-
-def shortened(text: str, length: int = MAX_VALUE) -> str:
-    """Return a text of at most some characters, marked if it was truncated."""
-    return text if len(text) <= length else f'{text[: length - 3]}...'
-
-
-def attributes_of(
-    volume: Volume, items: Mapping[str, str], shows_pools: bool
-) -> dict[str, Any]:
-    """Return the attributes that depend on the record of a volume only."""
-    return _attributes(
-        _values_of(volume.provider_id, volume.name_id),
-        backend_of(volume),
-        frozenset(items.items()),
-        shows_pools,
-    )
-
-
-@functools.lru_cache(maxsize=256)
-def _attributes(
-    text: str,
-    backend: str,
-    frozen: frozenset[tuple[str, str]],
-    shows_pools: bool,
-) -> dict[str, Any]:
-    admin_metadata = dict(frozen)
-    recorded = _parsed(text)
-    if recorded and not is_same_section(recorded.backend, backend):
-        recorded = None
-    values: dict[str, Any] = {}
-    if recorded:
-        values = _with_items(recorded, admin_metadata).by_option()
-        replaced = families_set(admin_metadata)
-        values |= {
-            key: number
-            for key, number in _qos_in(admin_metadata).items()
-            if key in registry.OPTIONS
-            and registry.OPTIONS[key].family not in replaced
-        }
-    shown: dict[str, Any] = {}
-    for option in registry.OPTIONS.values():
-        if option.attribute is None:
-            continue
-        if option.is_item:
-            shown_items = shown.setdefault(option.attribute, {})
-            if option.key in values:
-                shown_items[option.name] = values[option.key]
-            continue
-        value = values.get(option.key)
-        if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
-            value = None
-        shown[option.attribute] = definitions.as_json(value)
-    by_part = recorded.state.origins if recorded else None
-    creation = reason(admin_metadata, REASON_CREATION)
-    return {
-        **shown,
-        ATTRIBUTE_ORIGINS: None if by_part is None else _labels(by_part),
-        ATTRIBUTE_REFUSED: creation.text if creation else None,
-        ATTRIBUTE_ATTACH_REFUSED: refused_attachment(admin_metadata),
-    }
-
-
-def _labels(
-    by_part: Mapping[str, errors.Origin],
-) -> dict[str, str]:
-    """Return where each part of an image was set, as responses have it.
-
-    An object size that no key sets is that of the back end
-    (``rbd_store_chunk_size``), as in the response for volume types.
-    """
-    part = keys.OBJECT_SIZE
-    shown = dict(by_part)
-    if shown[part] is errors.Origin.CLUSTER:
-        shown[part] = errors.Origin.BACKEND
-    return {
-        part.removeprefix(keys.PREFIX): origin.label
-        for part, origin in shown.items()
-    }

@@ -30,6 +30,7 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import data_pool as data_pools
 
 Origin = errors.Origin
@@ -386,7 +387,7 @@ def arrival_of(
         metadata, specs, settings, size, as_is
     )
     recorded = image_record.items(source)
-    values = image_record.values_accepted(recorded)
+    values = volume_items.values_accepted(recorded)
     state = image_record.state_here(source) if as_is else None
     if state is not None:
         # The source may be in another cluster.

@@ -20,6 +20,7 @@ from rbd_volume_options import checks
 from rbd_volume_options import image_record
 from rbd_volume_options import offers
 from rbd_volume_options import rate_limits
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import sector_size
 
 #: Of a re-image, a backup or a restore, because of limits of the owner.
@@ -61,7 +62,7 @@ def _check(
     work: dict[str, int],
     instead: str = '',
 ) -> None:
-    slow = image_record.delaying(work, volume, items)
+    slow = volume_items.delaying(work, volume, items)
     if slow and call.reported.may_be_ours(volume):
         check_quick(slow, instead)
 

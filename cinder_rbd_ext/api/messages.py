@@ -11,9 +11,9 @@ from cinder.message import message_field
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
-from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
@@ -47,6 +47,6 @@ def append_all(req: protocols.Request, messages: list[dict[str, Any]]) -> None:
         return
     for message in told:
         admin_metadata = stored.get(message['resource_uuid'], {})
-        message['user_message'] = image_record.message(
+        message['user_message'] = reasons.message(
             admin_metadata, message.get('request_id'), message['user_message']
         )

@@ -32,6 +32,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import offers
 from rbd_volume_options import published
 from rbd_volume_options import registry
+from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -260,7 +261,7 @@ def _configured(
             if _is_replaced(volume):
                 return None
             if is_compared:
-                families = image_record.families_set(
+                families = volume_items.families_set(
                     image_record.items(volume)
                 )
                 record.configuring(volume.id, families)
@@ -270,7 +271,7 @@ def _configured(
             )
             # The driver may have other settings than it last reported.
             is_in_force = (
-                image_record.RECORD_CONFIGURING
+                volume_items.RECORD_CONFIGURING
                 not in target.volume.admin_metadata
                 if is_compared
                 else target.difference(here.settings) is None

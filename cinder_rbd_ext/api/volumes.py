@@ -41,6 +41,7 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import sector_size
 
 # For a volume with another driver or no requested layout.
@@ -324,7 +325,7 @@ def _check_keeps_data(call: api_call.ApiCall, items: dict[str, str]) -> None:
         reason = 'the volume is being migrated. Try again later'
     elif not releases.REIMAGE_KEEPS_IMAGE:
         reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
-    elif slow := image_record.delaying(rate_limits.REIMAGE, volume, items):
+    elif slow := volume_items.delaying(rate_limits.REIMAGE, volume, items):
         reason = backups.SLOW.format(', '.join(slow))
     if reason and call.reported.may_be_ours(volume):
         raise webob.exc.HTTPBadRequest(

@@ -13,6 +13,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
@@ -70,8 +71,8 @@ def items(
                     user_messages.Operation.OPTION,
                     f'{problem.error.for_tenants()}. {problem.effect}',
                 )
-        if image_record.refused_attachment(current.admin_metadata):
-            record.forget_reason(volume.id, image_record.REASON_ATTACHMENT)
+        if reasons.stored(current.admin_metadata, reasons.ATTACHMENT):
+            record.forget_reason(volume.id, reasons.ATTACHMENT)
         mode = agreed.mode
         if agreed.not_allowed:
             mode = agreement.mode_of(move or {})

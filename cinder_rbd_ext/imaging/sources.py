@@ -14,6 +14,7 @@ from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import rate_limits
+from rbd_volume_options import volume_items
 
 CONF = cfg.CONF
 
@@ -66,7 +67,7 @@ def check_full_copy(source: protocols.Volume) -> None:
 
     :raises OptionError: for the first limit that does
     """
-    for key in image_record.delaying(
+    for key in volume_items.delaying(
         rate_limits.UPLOAD, source, image_record.items(source)
     ):
         raise errors.OptionError(

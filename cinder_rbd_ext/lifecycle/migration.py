@@ -56,6 +56,7 @@ from rbd_volume_options import options
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import data_pool as data_pools
 from rbd_volume_options.families import sector_size
 
@@ -281,8 +282,8 @@ class Migrations:
             arrived = record.stored(new_volume.id)
             new_volume.provider_id = record.text_for(arrived, state, name_id)
             items = image_record.items(arrived)
-            update = image_record.created_items(
-                image_record.values_accepted(items),
+            update = volume_items.created(
+                volume_items.values_accepted(items),
                 image_record.configuration_in(items),
             )
             record.write(volume.id, *update)
@@ -312,7 +313,7 @@ class Migrations:
             current = record.stored_volume(volume.id)
             items = image_record.items(current)
             slow = ', '.join(
-                image_record.delaying(rate_limits.COPY, current, items)
+                volume_items.delaying(rate_limits.COPY, current, items)
             )
             if slow and volume.status == marker.RETYPING:
                 # Tenants request any number, and each holds a thread.

@@ -46,6 +46,7 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
+from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ def not_replaced(volume: protocols.Volume, names: Iterable[str]) -> list[str]:
     is retyped or gets another image. It removes each limit that QoS specs do
     not set, and fails if an entry is missing.
     """
-    replaced = image_record.families_set(record.items_of(volume.id))
+    replaced = volume_items.families_set(record.items_of(volume.id))
     return [
         name
         for name in names
@@ -183,7 +184,7 @@ class Reconfigurations:
                 locks.shared(self._driver, volume, _WAIT) as current,
                 locks.configuring(self._driver, current, _WAIT),
             ):
-                former = image_record.families_set(record.items_of(volume.id))
+                former = volume_items.families_set(record.items_of(volume.id))
                 if former:
                     record.configuring(volume.id, former)
                     stock = self._stock_entries(volume.volume_type)
@@ -229,7 +230,7 @@ class Reconfigurations:
         volume = target.volume
         if target.new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
-        former = image_record.families_set(image_record.items(volume))
+        former = volume_items.families_set(image_record.items(volume))
         record.configuring(
             volume.id, former | image_configuration.families(wanted)
         )
@@ -237,7 +238,7 @@ class Reconfigurations:
             image_configuration.change(
                 image, wanted, former, self._stock_entries(target.volume_type)
             )
-        record.write(volume.id, *image_record.configuration_items(wanted))
+        record.write(volume.id, *volume_items.configured(wanted))
         LOG.info(
             'The image of volume %(id)s is configured with %(wanted)s',
             {'id': volume.id, 'wanted': wanted or 'no options'},

@@ -28,6 +28,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import operator_limits
 from rbd_volume_options import registry
 from rbd_volume_options import request
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import sector_size
 
 LOG = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ def connected(
         return None
     if current.status in requester.RESTORING:
         _remember(current.id)
-    elif image_record.RECORD_RESTORING in current.admin_metadata:
+    elif volume_items.RECORD_RESTORING in current.admin_metadata:
         # The restore was interrupted, and the volume is in use again.
         repair_keys(driver, current)
         return requester.current(current)
@@ -112,9 +113,9 @@ def _remember(volume_id: str) -> None:
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if image_record.RECORD_RESTORING in recorded:
+    if volume_items.RECORD_RESTORING in recorded:
         return
-    copy = image_record.items_before_restore(
+    copy = volume_items.saved_for_restore(
         db.volume_metadata_get(admin, volume_id)
     )
     record.write(volume_id, copy)
@@ -123,9 +124,9 @@ def _remember(volume_id: str) -> None:
 def _repair(driver: protocols.Driver, volume: protocols.Volume) -> bool:
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume.id)
-    if image_record.RECORD_RESTORING not in recorded:
+    if volume_items.RECORD_RESTORING not in recorded:
         return False
-    own = image_record.before_restore(recorded)
+    own = volume_items.before_restore(recorded)
     current = db.volume_metadata_get(admin, volume.id)
 
     def check(metadata: Mapping[str, str], added: frozenset[str]) -> None:
@@ -159,5 +160,5 @@ def _repair(driver: protocols.Driver, volume: protocols.Volume) -> bool:
         volume.id, {k: v for k, v in wanted.items() if k not in own}
     )
     # In the order of their names, so that the mark is the last one.
-    record.write(volume.id, {}, image_record.items_before_restore(own))
+    record.write(volume.id, {}, volume_items.saved_for_restore(own))
     return True

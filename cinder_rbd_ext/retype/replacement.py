@@ -73,6 +73,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import rate_limits
+from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -300,7 +301,7 @@ class Replacements:
         applies limits to it.
         """
         current = record.stored_volume(volume_id)
-        slow = image_record.delaying(
+        slow = volume_items.delaying(
             rate_limits.COMPARISON, current, image_record.items(current)
         )
         if not (slow and self._driver.configuration.rbd_conversion_verify):

@@ -37,6 +37,7 @@ from cinder_rbd_ext import admission
 from cinder_rbd_ext import late_request
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import type_specs
 from cinder_rbd_ext import user_messages
@@ -97,8 +98,8 @@ class Retypes:
         with self._replacements.requested(volume, new_type.id) as running:
             record.forget_reason(
                 volume.id,
-                image_record.REASON_RETYPE,
-                image_record.REASON_LAYOUT,
+                reasons.RETYPE,
+                reasons.LAYOUT,
             )
             with option_errors.of_volume(
                 volume,
@@ -169,9 +170,9 @@ class Retypes:
             )
         current = record.stored_volume(volume.id)
         specs = type_specs.with_maxima(new_type, request.metadata_of(current))
-        return retype_plan.Retype(
-            current, specs, settings
-        ).make_plan(state, is_copied)
+        return retype_plan.Retype(current, specs, settings).make_plan(
+            state, is_copied
+        )
 
     def _reason_against(
         self,

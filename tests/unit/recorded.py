@@ -5,6 +5,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cinder_rbd_ext import reasons
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -85,11 +86,11 @@ def items_of(volume: Any) -> dict[str, str]:
 
 def reason_of(volume: Any) -> str:
     """Return the last recorded reason, as a user message shows it."""
-    reason = image_record.reason(volume.admin_metadata)
+    reason = reasons.stored(volume.admin_metadata)
     return f'{reason.operation} refused: {reason.text}' if reason else ''
 
 
 def refused(admin_metadata: Mapping[str, str], *operations: str) -> str | None:
     """Return the reason of the last refusal, if it is of an operation."""
-    reason = image_record.reason(admin_metadata, *operations)
+    reason = reasons.stored(admin_metadata, *operations)
     return reason.text if reason else None

@@ -8,7 +8,7 @@ The other rules do not depend on Ceph: the unit tests of ``attach`` test them.
 from typing import Any
 
 from cinder_rbd_ext import exceptions
-from rbd_volume_options import image_record
+from cinder_rbd_ext import reasons
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -29,8 +29,8 @@ class OverrideTest(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.mode, volume
         )
-        refusal = image_record.refused_attachment(self.recorded(volume))
-        told = refusal['reason'] if refusal else ''
+        refusal = reasons.stored(self.recorded(volume), 'attachment')
+        told = refusal.text if refusal else ''
         for word in words:
             self.assertIn(word, str(error))
             self.assertIn(word, told)

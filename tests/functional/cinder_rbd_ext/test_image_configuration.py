@@ -15,8 +15,8 @@ from oslo_utils import units
 
 from cinder_rbd_ext import record
 from rbd_volume_options import image_configuration
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests import runs
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
@@ -162,7 +162,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
         self.driver.remove_export(self.context, volume)
         self.assertEqual({}, self.entries(volume))
         self.assertNotIn(
-            image_record.RECORD_CONFIGURING, self.recorded(volume)
+            volume_items.RECORD_CONFIGURING, self.recorded(volume)
         )
 
     def test_failure_does_not_fail_a_detachment(self) -> None:

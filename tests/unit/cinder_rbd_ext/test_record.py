@@ -16,6 +16,7 @@ from cinder.tests.unit import utils as cinder_utils
 import fixtures
 import sqlalchemy
 
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import definitions
@@ -25,6 +26,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from rbd_volume_options import volume_items
 
 _PLAIN = options.image_values(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -172,11 +174,11 @@ class ForgetTest(RecordTestCase):
 
 class ReasonTest(RecordTestCase):
     def _record(self, operation: str, text: str = 'the reason') -> None:
-        reason = image_record.Reason(operation, 'now', 'req-1', text)
+        reason = reasons.Reason(operation, 'now', 'req-1', text)
         record.write(self.volume.id, *reason.rows())
 
     def _reason(self) -> str | None:
-        reason = image_record.reason(self.recorded())
+        reason = reasons.stored(self.recorded())
         return reason.text if reason else None
 
     def test_later_reason_replaces_the_earlier(self) -> None:
@@ -252,7 +254,7 @@ class RowsTest(RecordTestCase):
         record.accepted(self.volume.id, limits)
         record.write(
             self.volume.id,
-            *image_record.configuration_items(
+            *volume_items.configured(
                 {key: int(value) for key, value in limits.items()}
             ),
         )
@@ -260,8 +262,7 @@ class RowsTest(RecordTestCase):
         row = record.stored(self.volume.id)
         self.assertLessEqual(len(row.replication_extended_status or ''), 255)
         items = image_record.items(row)
-        for key, value in limits.items():
-            self.assertTrue(image_record.is_accepted(items, key, value))
+        self.assertEqual(limits, volume_items.values_accepted(items))
         self.assertEqual(
             {key: int(value) for key, value in limits.items()},
             image_record.configuration_in(items),
@@ -306,11 +307,11 @@ class RowsTest(RecordTestCase):
             self.volume.id,
             {key: f'{"0" * 31}{n % 10}' for n, key in enumerate(names)},
         )
-        values = image_record.values_accepted(self.recorded())
+        values = volume_items.values_accepted(self.recorded())
         self.assertEqual(sorted(names), sorted(values))
         self.assertEqual({32}, set(map(len, values.values())))
         record.accepted(self.volume.id, dict.fromkeys(names, '0' * 33))
-        self.assertEqual({}, image_record.values_accepted(self.recorded()))
+        self.assertEqual({}, volume_items.values_accepted(self.recorded()))
 
 
 class AcceptedTest(RecordTestCase):

@@ -6,8 +6,8 @@ from cinder import objects
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests.unit.cinder_rbd_ext import base
 
 _HINT = {keys.COMPRESSION_HINT: 'compressible'}
@@ -62,7 +62,7 @@ class RequestedConfigurationTest(base.DriverTestCase):
         volume = self.new_volume(_HINT)
         settings = self.driver.settings
         self.assertEqual(_HINT, self._target(volume).difference(settings))
-        record.write(volume.id, *image_record.configuration_items(_HINT))
+        record.write(volume.id, *volume_items.configured(_HINT))
         self.assertIsNone(self._target(volume).difference(settings))
         record.configuring(volume.id, {'compression_hint'})
         self.assertEqual(_HINT, self._target(volume).difference(settings))

@@ -9,9 +9,9 @@ from cinder.message import message_field
 from cinder.tests.unit import utils as cinder_utils
 from oslo_utils import fixture as timeutils_fixture
 
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import test_record
 
@@ -25,7 +25,7 @@ class RefusedTest(test_record.RecordTestCase):
         return list(db.message_get_all(self.context))
 
     def _reason(self, request_id: str | None) -> str:
-        return image_record.message(self.recorded(), request_id)
+        return reasons.message(self.recorded(), request_id, '')
 
     def test_message_names_volume_action_and_request(self) -> None:
         user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no mode')
@@ -102,7 +102,7 @@ class RefusedTest(test_record.RecordTestCase):
         user_messages.refused(self.volume, _Operation.RETYPE, 'no')
         self.assertEqual('', self._reason('req-of-another'))
         self.assertEqual('', self._reason(None))
-        self.assertEqual('text', image_record.message({}, None, 'text'))
+        self.assertEqual('text', reasons.message({}, None, 'text'))
 
     def test_message_of_cinder_is_not_repeated(self) -> None:
         user_messages.refused(
@@ -119,7 +119,7 @@ class RefusedTest(test_record.RecordTestCase):
     def test_reason_is_one_item_with_operation_and_time(self) -> None:
         user_messages.refused(self.volume, _Operation.CREATION, 'no')
         user_messages.refused(self.volume, _Operation.RETYPE, 'never')
-        reason = image_record.reason(self.recorded())
+        reason = reasons.stored(self.recorded())
         assert reason is not None  # noqa: S101
         self.assertEqual(('retype', 'never'), (reason.operation, reason.text))
         self.assertRegex(reason.at, r'^\d{4}-\d\d-\d\dT.*Z$')

@@ -3,6 +3,7 @@
 from cinder import exception
 from cinder.db import api as db
 
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.api import attributes
@@ -59,9 +60,9 @@ class AttachRefusedTest(test_record.RecordTestCase):
         self.assertIn('the reason', self._refusal())
 
     def test_never_refused(self) -> None:
-        self.assertIsNone(image_record.refused_attachment({}))
+        self.assertIsNone(reasons.stored({}, 'attachment'))
         self.assertIsNone(
-            image_record.refused_attachment({'rbd:reason': 'edited'})
+            reasons.stored({'rbd:reason': 'edited'}, 'attachment')
         )
 
     def test_no_part_of_what_the_image_passes_on(self) -> None:

@@ -16,14 +16,15 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from rbd_volume_options import volume_items
 from rbd_volume_options.families import data_pool
 from tests.unit import base
 from tests.unit import untrusted
 
 _IMAGE = str(uuid.UUID(int=1))
 _ITEMS = (
-    image_record.RECORD_CONFIGURING,
-    f'{image_record.RECORD_BEFORE_RESTORE}x',
+    volume_items.RECORD_CONFIGURING,
+    f'{volume_items.RECORD_BEFORE_RESTORE}x',
 )
 _STRIPED = image_record.Record(
     options.image_values(
@@ -158,11 +159,8 @@ class RecordTest(base.TestCase):
         volume = _volume(f'{_IMAGE} {text}')
         volume.admin_metadata = items
         volume.replication_extended_status = f'rbd {text}'
-        image_record.attributes_of(
-            volume, image_record.items(volume), shows_pools=True
-        )
-        image_record.families_set(items)
-        image_record.before_restore(items)
+        volume_items.families_set(items)
+        volume_items.before_restore(items)
         state = image_record.state_here(volume)
         if state is not None:
             self.assertGreaterEqual(state.layout.object_count(1), 1)
@@ -186,7 +184,7 @@ class RecordTest(base.TestCase):
 class RestoreTest(base.TestCase):
     def test_keys_of_a_volume_are_recorded_before_a_restore(self) -> None:
         own = {'rbd:cache_mode': 'none', 'rbd:object_size': '4M'}
-        recorded = image_record.items_before_restore(
+        recorded = volume_items.saved_for_restore(
             {**own, 'rbd:unknown': 'x', 'purpose': 'y'}
         )
         self.assertEqual(
@@ -198,4 +196,4 @@ class RestoreTest(base.TestCase):
             recorded,
         )
         recorded['rbd:object_size'] = '8388608'
-        self.assertEqual(own, image_record.before_restore(recorded))
+        self.assertEqual(own, volume_items.before_restore(recorded))

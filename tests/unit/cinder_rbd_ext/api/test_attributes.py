@@ -7,11 +7,11 @@ from cinder.db import api as db
 from oslo_utils import timeutils
 import sqlalchemy
 
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
-from rbd_volume_options import image_record
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -159,7 +159,7 @@ class AttributesTest(base.ApiTestCase):
         self.assertIn('x' * 300, refused['reason'])
         at = timeutils.parse_isotime(refused['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
-        record.forget_reason(volume.id, image_record.REASON_ATTACHMENT)
+        record.forget_reason(volume.id, reasons.ATTACHMENT)
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 

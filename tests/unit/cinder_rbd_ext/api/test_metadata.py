@@ -21,6 +21,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import published
+from rbd_volume_options import volume_items
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -302,7 +303,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         hint = volume.metadata.get(keys.COMPRESSION_HINT)
         if self.applies:
             values = {keys.COMPRESSION_HINT: hint} if hint else self.limits
-            record.write(volume.id, *image_record.configuration_items(values))
+            record.write(volume.id, *volume_items.configured(values))
 
     def _warning(self, method: str, path: str, body: Any) -> str | None:
         response = self.call(method, f'/volumes/{self.id}{path}', body)
@@ -450,7 +451,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.set_specs('rbd', rbd__iops_limit='100')
         volume = self.volume()
         values = {'rbd:iops_limit': 100}
-        record.write(volume.id, *image_record.configuration_items(values))
+        record.write(volume.id, *volume_items.configured(values))
         self.applies = False
         body: Any = {'metadata': {}}
         request = 'POST', f'/volumes/{volume.id}/metadata', body
@@ -460,7 +461,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.assertNotIn(published.HEADER_COMPARED, answer.headers)
         # The driver then compares the image and not only the record.
         self.assertEqual(
-            'iops', record.items_of(volume.id)[image_record.RECORD_CONFIGURING]
+            'iops', record.items_of(volume.id)[volume_items.RECORD_CONFIGURING]
         )
 
     def test_request_without_items_says_that_another_driver_did_nothing(

@@ -13,9 +13,9 @@ from cinder.volume import manager
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import reasons
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import requester
-from rbd_volume_options import image_record
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
@@ -59,9 +59,9 @@ class AttachingTestCase(base.DriverTestCase):
         )['data']
         return data
 
-    def refusal(self, volume: Any) -> dict[str, str] | None:
+    def refusal(self, volume: Any) -> reasons.Reason | None:
         """Return the refusal that the tenant can read."""
-        return image_record.refused_attachment(self.recorded(volume))
+        return reasons.stored(self.recorded(volume), 'attachment')
 
     def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
         """Check that an attachment is refused and the tenant gets a reason."""

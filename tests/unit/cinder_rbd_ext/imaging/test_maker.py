@@ -17,6 +17,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import advisory_locks
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit import recorded
@@ -329,7 +330,7 @@ class ReimageTest(base.DriverTestCase):
         self.volume.metadata = {keys.CACHE_MODE: 'none'}
         self.reimage()
         self.assertEqual(
-            {}, image_record.values_accepted(self.recorded(self.volume))
+            {}, volume_items.values_accepted(self.recorded(self.volume))
         )
 
     def test_source_it_was_made_from_has_no_say(self) -> None:

@@ -8,8 +8,8 @@ from cinder import objects
 import ddt
 
 from cinder_rbd_ext.imaging import maker
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
@@ -67,7 +67,7 @@ class ArrivalsTest(base.DriverTestCase):
         self.assertEqual(metadata, target.metadata)
         self.assertEqual(
             {keys.CACHE_MODE: 'none'},
-            image_record.values_accepted(self.recorded(target)),
+            volume_items.values_accepted(self.recorded(target)),
         )
 
     def test_source_is_read_once(self) -> None:

@@ -16,11 +16,12 @@ import ddt
 import fixtures
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.lifecycle import reconfiguration
 from rbd_volume_options import definitions
 from rbd_volume_options import image_configuration
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests.unit.cinder_rbd_ext import base
 
 _ENTRY = 'conf_rbd_compression_hint'
@@ -88,12 +89,12 @@ class ReconfigurationsTest(base.DriverTestCase):
         ):
             self.driver.remove_export(self.context, self.volume)
         self.assertIn(
-            image_record.RECORD_CONFIGURING, record.items_of(self.volume.id)
+            volume_items.RECORD_CONFIGURING, record.items_of(self.volume.id)
         )
         self.driver.initialize_connection(self.volume, {'host': 'a'})
         self.assertEqual('compressible', self._entry())
         self.assertNotIn(
-            image_record.RECORD_CONFIGURING, record.items_of(self.volume.id)
+            volume_items.RECORD_CONFIGURING, record.items_of(self.volume.id)
         )
 
     @ddt.data('deleting', 'reverting', 'downloading')
@@ -145,10 +146,7 @@ class ReconfigurationsTest(base.DriverTestCase):
         )
         for metadata, iops in (({}, 70), ({'rbd:iops_limit': '50'}, 50)):
             volume = self.made_volume(metadata, kind)
-            row = record.stored(volume.id)
-            shown = image_record.attributes_of(
-                row, image_record.items(row), shows_pools=True
-            )
+            shown = attributes.of_volume(record.stored_volume(volume.id))
             self.assertEqual(
                 {
                     'iops_limit': iops,

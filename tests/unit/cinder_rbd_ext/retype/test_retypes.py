@@ -24,6 +24,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import volume_items
 from tests import feature_bits
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
@@ -103,7 +104,7 @@ class RetypeTest(base.DriverTestCase):
         )
         self.assertEqual(
             {keys.COMPRESSION_HINT: 'none'},
-            image_record.values_accepted(record.items_of(volume.id)),
+            volume_items.values_accepted(record.items_of(volume.id)),
         )
 
     @ddt.data(False, True)
