@@ -173,7 +173,7 @@ def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
     admin = context.get_admin_context()
     volume = objects.Volume.model
     item = volume.volume_admin_metadata.property.mapper.class_
-    found: dict[str, dict[str, str]] = {}
+    deleted: dict[str, dict[str, str]] = {}
     with releases.database().main_context_manager.reader.using(admin):
         having = (
             admin.session.query(item.volume_id)
@@ -183,8 +183,8 @@ def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
         )
         rows = admin.session.query(item.volume_id, item.key, item.value)
         for ident, name, text in rows.filter(item.volume_id.in_(having)):
-            found.setdefault(ident, {})[name] = text
-    return found
+            deleted.setdefault(ident, {})[name] = text
+    return deleted
 
 
 def clear_of_deleted(volume_id: str, key: str) -> None:

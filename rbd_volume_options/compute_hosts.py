@@ -156,8 +156,8 @@ def compare_modes(requested: str, in_force: str | None) -> State:
         return State.UNKNOWN
     if requested == in_force:
         return State.AS_REQUESTED
-    wanted, given = _MODES.get(requested), _MODES.get(in_force)
-    if wanted and given and _SURVIVES[given] < _PROMISES[wanted]:
+    wanted, actual = _MODES.get(requested), _MODES.get(in_force)
+    if wanted and actual and _SURVIVES[actual] < _PROMISES[wanted]:
         return State.PROMISE_BROKEN
     return State.DIFFERS
 

@@ -132,7 +132,7 @@ def families(names: Iterable[str]) -> set[str]:
 def change(
     image: bindings.Image,
     wanted: Mapping[str, Any],
-    former: Iterable[str] = (),
+    families_set: Iterable[str] = (),
     stock: Mapping[str, str] | None = None,
 ) -> None:
     """Change the entries of an image to those that its volume requests.
@@ -141,13 +141,13 @@ def change(
     replaced, and not removed first: a limit that changes is always in force.
 
     :param wanted: the values of the options of the volume, by key
-    :param former: families of options whose entries the driver may have set
+    :param families_set: those whose entries the driver may have set
     :param stock: the entries of QoS specs, for families that are not wanted
     """
     entries = dict(image.metadata_list())
     own = families(wanted)
     for name, option in _entries().items():
-        if option.family not in own.union(former):
+        if option.family not in own.union(families_set):
             continue
         text = None
         if option.key in wanted:

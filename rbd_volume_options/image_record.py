@@ -366,8 +366,8 @@ def unpacked(
     admin_metadata: Mapping[str, str], column: str | None
 ) -> dict[str, str]:
     """Return the items of a volume as they are stored."""
-    found = dict(admin_metadata)
-    texts = [found.pop(row, '') for row in RECORD_ITEMS]
+    items = dict(admin_metadata)
+    texts = [items.pop(row, '') for row in RECORD_ITEMS]
     if column and column.startswith(_OURS):
         texts.insert(0, column.removeprefix(_OURS))
     text = ''.join(texts)
@@ -378,8 +378,8 @@ def unpacked(
             for prefix in ('', '.') if name[0] == _BOTH else (name[0],):
                 start = _PREFIXES.get(prefix, keys.PREFIX)
                 # A row of its own was written by an operator.
-                found.setdefault(f'{start}{option.name}', value)
-    return found
+                items.setdefault(f'{start}{option.name}', value)
+    return items
 
 
 def in_rows(names: Collection[str], text: str) -> dict[str, str]:

@@ -83,8 +83,8 @@ def text_and_version(
     :param librados: the module ``rados``
     :raises rados.ObjectNotFound: if the image does not exist
     """
-    found = _stored(librados, ioctx, f'rbd_header.{image_id}', (KEY,))
-    return found.get(KEY, ''), ioctx.get_last_version()
+    stored = _stored(librados, ioctx, f'rbd_header.{image_id}', (KEY,))
+    return stored.get(KEY, ''), ioctx.get_last_version()
 
 
 def write(

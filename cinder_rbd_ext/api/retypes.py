@@ -43,10 +43,10 @@ def check_retype(call: api_call.ApiCall) -> None:
         record.write(volume.id, {image_record.RECORD_NEW_TYPE: new_type['id']})
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(new_type, metadata)
-    former = request.specs_of(volume.volume_type)
+    current_specs = request.specs_of(volume.volume_type)
     recorded = image_record.items(call.stored)
     if not (
-        any(options.ours(each) for each in (metadata, specs, former))
+        any(options.ours(each) for each in (metadata, specs, current_specs))
         or image_record.layout_requested(call.stored)
         or image_record.has_disk(recorded)
     ):

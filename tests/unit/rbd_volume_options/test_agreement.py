@@ -22,7 +22,7 @@ _MODE = {'rbd:cache_mode': 'writeback'}
 _BACKEND = {'rbd_volume_cache_mode': 'directsync'}
 _UNLISTED = {'rbd_tenant_options': 'rbd:stripe_unit'}
 _MULTIATTACH = {'multiattach': '<is> True'}
-#: What was fixed at creation, and is invalid by now.
+#: Keys that were valid when the volume was created, and are not any more.
 _SETTLED = (
     *({'rbd:object_size': '3M'}, {'rbd:stripe_unit': '64K'}),
     *({'rbd:no_such_key': 'x'}, {'rbd:features': 'journaling'}),

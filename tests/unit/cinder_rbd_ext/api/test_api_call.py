@@ -15,12 +15,12 @@ from rbd_volume_options import keys
 from tests.unit import untrusted
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
-#: What a client may send in the place of each part of a body.
+#: What a client may send instead of any part of a body.
 _JUNK: tuple[Any, ...] = (None, [], 'x')
 
 
 def _altered(body: Any) -> Iterator[Any]:
-    """Yield a body with something else in the place of each of its parts."""
+    """Yield a body with each of its parts replaced by something else."""
     yield from _JUNK
     for key, part in body.items() if isinstance(body, dict) else ():
         for each in _altered(part):
