@@ -117,9 +117,7 @@ class BackendSettings:
                 configuration.safe_get,
                 registry.parse_key_list(tenant_options),
             )
-            parsed = options.parse(
-                texts, keys.Scope.BACKEND, errors.Origin.BACKEND
-            )
+            parsed = options.parse(texts, keys.Scope.BACKEND)
             _check(parsed, bounds)
         except errors.OptionError as error:
             raise error.renamed(registry.conf_names()) from None
@@ -174,7 +172,7 @@ def _check(parsed: options.Values, bounds: operator_limits.Limits) -> None:
     image_layout = parsed.layout_over(largest)
     layout.check_unit(image_layout, origin)
     operator_limits.check_layout(image_layout, parsed.origins or {}, bounds)
-    options.check_allowed(parsed, bounds, origin)
+    options.check_allowed(parsed, bounds)
     # A burst below its limit would be refused with each new volume.
     plan.configuration_of(parsed, sizes.GIB)
 
@@ -280,9 +278,7 @@ def settings_of(
     pools = report.get(RBD_DATA_POOLS)
     texts.pop(keys.TENANT_OPTIONS, None)
     try:
-        parsed = options.parse(
-            texts, keys.Scope.BACKEND, errors.Origin.BACKEND
-        )
+        parsed = options.parse(texts, keys.Scope.BACKEND)
         bounds = _limits(report.get, tenant_options)
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.

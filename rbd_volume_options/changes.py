@@ -120,9 +120,7 @@ def disk_of_managed(metadata: Mapping[str, str]) -> dict[str, Any]:
     Only the administrator knows what the data was written for. The defaults of
     the type and of the back end are for new volumes.
     """
-    return options.parse(
-        metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-    ).disk
+    return options.parse(metadata, keys.Scope.VOLUME).disk
 
 
 def check_corrected(
@@ -136,8 +134,7 @@ def check_corrected(
     :param state: of the image; None without a record
     :raises OptionError: if they do not
     """
-    origin = errors.Origin.VOLUME_METADATA
-    requested = options.parse(metadata, keys.Scope.VOLUME, origin)
+    requested = options.parse(metadata, keys.Scope.VOLUME)
     if state is None:
         key = min(fixed)
         raise errors.OptionError(
@@ -145,7 +142,7 @@ def check_corrected(
             metadata[key],
             phrases.Phrase('the volume has no record of its image'),
             phrases.Phrase('removal of the key'),
-            origin,
+            errors.Origin.VOLUME_METADATA,
         )
     difference = contradiction(requested, state) or disk_mismatch(
         requested, state.disk

@@ -35,11 +35,6 @@ _FIXED = 'fixed at creation of the volume'
 # The largest number in Cinder's database.
 _MAX_SIZE = 2**31 - 1
 
-_ORIGINS = {
-    keys.Scope.VOLUME: errors.Origin.VOLUME_METADATA,
-    keys.Scope.TYPE: errors.Origin.VOLUME_TYPE,
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class VolumeSource:
@@ -95,12 +90,11 @@ def check_syntax(items: Items, scope: keys.Scope) -> None:
 
     :raises OptionError: for options that are invalid on all volumes
     """
-    origin = _ORIGINS[scope]
     try:
         options.check_keys(items, scope)
     except errors.OptionError as error:
-        raise error.at(origin) from None
-    options.parse(items, scope, origin)
+        raise error.at(options.ORIGINS[scope]) from None
+    options.parse(items, scope)
 
 
 def unprefixed_notice(items: Mapping[str, Any]) -> str | None:
@@ -149,7 +143,7 @@ def check_removable(
         if keys.normal_name(other) == keys.normal_name(name)
     ]
     if keys.is_misspelled(name) and twins != [name]:
-        raise options.unknown_key(name, '', scope).at(_ORIGINS[scope])
+        raise options.unknown_key(name, '', scope).at(options.ORIGINS[scope])
 
 
 def check_created(

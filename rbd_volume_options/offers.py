@@ -12,6 +12,7 @@ from typing import Protocol
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import phrases
@@ -185,12 +186,35 @@ def _default_of(
     None if the back ends differ, or if Ceph's configuration decides and they
     have not reported it. A value of None stands for volumes without striping.
     """
-    choices = [values.effective(key) for values in defaults]
-    if is_shared:
-        choices = [request.shared_choice(key, choice) for choice in choices]
+    choices = [_effective(key, values, is_shared) for values in defaults]
     if any(choice != choices[0] for choice in choices):
         return None
     return choices[0]
+
+
+def _effective(
+    key: str, values: options.Values, is_shared: bool
+) -> options.Choice | None:
+    """Return the value of a key, derived from the others if it is unset.
+
+    Each of ``rbd:object_map`` and ``rbd:features`` changes the other, and a
+    multi-attach type changes some values.
+    """
+    choice, chosen = values.choice(key), values.choice(keys.FEATURES)
+    option = registry.OPTIONS[key]
+    if is_shared and option.shared_reason is not None:
+        return options.Choice(option.shared_value, errors.Origin.VOLUME_TYPE)
+    if is_shared and key == keys.OBJECT_MAP:
+        return options.Choice(False, errors.Origin.VOLUME_TYPE)
+    if key == keys.FEATURES and chosen:
+        names = values.features_over(chosen.value)
+        if is_shared:
+            names -= features.SINGLE_CLIENT
+        return options.Choice(names, chosen.origin)
+    if key == keys.OBJECT_MAP and chosen and not choice:
+        has_map = features.OBJECT_MAP in chosen.value
+        return options.Choice(has_map, chosen.origin)
+    return choice
 
 
 def restricts(

@@ -127,8 +127,7 @@ def check_layout(
     :raises OptionError: for a layout that the back end does not allow
     """
     object_size, striping = image_layout.object_size, image_layout.striping
-    by_striping = origins.get(keys.STRIPING, errors.Origin.CLUSTER)
-    by_size = origins.get(keys.OBJECT_SIZE, errors.Origin.CLUSTER)
+    by_size, by_striping = _set_by(origins)
     if (
         striping
         and by_striping in errors.GIVEN
@@ -155,6 +154,15 @@ def check_layout(
         )
 
 
+def _set_by(
+    origins: Mapping[str, errors.Origin],
+) -> tuple[errors.Origin, errors.Origin]:
+    """Return where the object size and the striping were set."""
+    cluster = errors.Origin.CLUSTER
+    size, striping = keys.OBJECT_SIZE, keys.STRIPING
+    return origins.get(size, cluster), origins.get(striping, cluster)
+
+
 def check_size(
     image_layout: layout.ImageLayout,
     origins: Mapping[str, errors.Origin],
@@ -174,8 +182,7 @@ def check_size(
     :raises OptionError: for a size that the back end does not allow
     """
     object_size, striping = image_layout.object_size, image_layout.striping
-    by_striping = origins.get(keys.STRIPING, errors.Origin.CLUSTER)
-    by_size = origins.get(keys.OBJECT_SIZE, errors.Origin.CLUSTER)
+    by_size, by_striping = _set_by(origins)
     if (
         striping
         and by_striping in errors.GIVEN

@@ -33,6 +33,13 @@ PARTS: dict[str, frozenset[str]] = {
     keys.FEATURES: frozenset({keys.OBJECT_MAP, keys.FEATURES}),
 }
 
+#: Where the keys of a scope are set.
+ORIGINS = {
+    keys.Scope.VOLUME: Origin.VOLUME_METADATA,
+    keys.Scope.TYPE: Origin.VOLUME_TYPE,
+    keys.Scope.BACKEND: Origin.BACKEND,
+}
+
 # Number of parsed texts that are kept, which are those of types and requests.
 _REMEMBERED = 256
 _NOT_OF = {
@@ -100,18 +107,6 @@ class Values(Mapping[str, Any]):
         if value and key != name:
             value = value.unit if key == keys.STRIPE_UNIT else value.count
         return Choice(value, self.origin(name))
-
-    def effective(self, key: str) -> Choice | None:
-        """Return the value of a key, derived from the others if it is unset.
-
-        Each of ``rbd:object_map`` and ``rbd:features`` changes the other.
-        """
-        choice, chosen = self.choice(key), self.choice(keys.FEATURES)
-        if key == keys.FEATURES and chosen:
-            return Choice(self.features_over(chosen.value), chosen.origin)
-        if key == keys.OBJECT_MAP and chosen and not choice:
-            return Choice(features.OBJECT_MAP in chosen.value, chosen.origin)
-        return choice
 
     def by_option(self) -> dict[str, Any]:
         """Return the values by the keys of options, with a stripe unit."""
@@ -276,16 +271,20 @@ def for_attachment(items: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse(
-    items: Mapping[str, str], scope: keys.Scope, origin: errors.Origin
+    items: Mapping[str, str],
+    scope: keys.Scope,
+    origin: errors.Origin | None = None,
 ) -> Values:
     """Parse the keys of one origin; keys without our prefix are ignored.
 
     The same text is parsed once: a request reads it in several places, and
     the extra specs of a type hardly change.
 
+    :param origin: None for that of the scope
     :raises OptionError: for an unknown key, a key that is not allowed in the
         scope, an invalid value, or values that contradict each other
     """
+    origin = origin or ORIGINS[scope]
     return _parsed(tuple(ours(items).items()), scope, origin)
 
 
@@ -365,9 +364,7 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
     )
 
 
-def check_allowed(
-    values: Values, bounds: operator_limits.Limits, origin: errors.Origin
-) -> None:
+def check_allowed(values: Values, bounds: operator_limits.Limits) -> None:
     """Check values against the lists of the back end.
 
     :raises OptionError: for a value that is not in the list
@@ -388,7 +385,7 @@ def check_allowed(
                     if choice in map(definitions.as_text, allowed)
                 )
                 or phrases.Phrase('no value'),
-                origin,
+                values.origin(option.key),
             )
 
 

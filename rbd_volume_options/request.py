@@ -74,13 +74,12 @@ def read_request(
     allowed = _tenant_options(specs, settings)
     if not is_checked:
         registry.check_tenant(metadata, allowed)
-    origins = errors.Origin.VOLUME_METADATA, errors.Origin.VOLUME_TYPE
     levels = (
-        options.parse(metadata, keys.Scope.VOLUME, origins[0]),
-        options.parse(specs, keys.Scope.TYPE, origins[1]),
+        options.parse(metadata, keys.Scope.VOLUME),
+        options.parse(specs, keys.Scope.TYPE),
     )
-    for level, origin in zip(levels, origins, strict=True):
-        options.check_allowed(level, settings.limits, origin)
+    for level in levels:
+        options.check_allowed(level, settings.limits)
     return Request(
         (*levels, settings.options),
         multiattach=is_multiattach(specs),
@@ -115,9 +114,7 @@ def tenant_options_in(specs: Mapping[str, str]) -> frozenset[str] | None:
 
     :raises OptionError: for invalid extra specs
     """
-    return options.parse(
-        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-    ).get(keys.TENANT_OPTIONS)
+    return options.parse(specs, keys.Scope.TYPE).get(keys.TENANT_OPTIONS)
 
 
 def is_multiattach(specs: Mapping[str, str]) -> bool:
@@ -218,19 +215,3 @@ def _check_multiattach(resolved: options.Values) -> None:
                 definitions.as_text(option.shared_value),
                 choice.origin,
             )
-
-
-def shared_choice(
-    key: str, choice: options.Choice | None
-) -> options.Choice | None:
-    """Return the value of a key as a multi-attach type changes it."""
-    option = registry.OPTIONS[key]
-    if option.shared_reason is not None:
-        return options.Choice(option.shared_value, errors.Origin.VOLUME_TYPE)
-    if key == keys.OBJECT_MAP:
-        return options.Choice(False, errors.Origin.VOLUME_TYPE)
-    if key == keys.FEATURES and choice:
-        return options.Choice(
-            choice.value - features.SINGLE_CLIENT, choice.origin
-        )
-    return choice

@@ -290,11 +290,7 @@ def _check_bootable(call: api_call.ApiCall) -> None:
         return
     holding = call.reported.holding(volume)
     settings = holding.settings if holding else None
-    own = options.parse(
-        request.specs_of(volume.volume_type),
-        keys.Scope.TYPE,
-        errors.Origin.VOLUME_TYPE,
-    )
+    own = options.parse(request.specs_of(volume.volume_type), keys.Scope.TYPE)
     defaults = settings.options if settings else {}
     sector_size.check_bootable({**defaults, **own, **disk})
 

@@ -314,11 +314,10 @@ class AllowedValuesTestCase(refusals.RefusalTestCase):
         for mode, listed, allowed in cases:
             check = functools.partial(
                 options.check_allowed,
-                options.Values({keys.CACHE_MODE: mode}),
+                options.of_one_origin(Origin.BACKEND, {keys.CACHE_MODE: mode}),
                 operator_limits.Limits(
                     allowed={} if listed is None else {keys.CACHE_MODE: listed}
                 ),
-                Origin.BACKEND,
             )
             if allowed is None:
                 check()

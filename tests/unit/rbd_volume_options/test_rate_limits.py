@@ -75,16 +75,9 @@ def _limits(
     is_accepted: bool = False,
 ) -> dict[str, int]:
     levels = [
-        options.parse(texts, scope, origin)
-        for texts, scope, origin in (
-            (
-                of_volume or {},
-                keys.Scope.VOLUME,
-                errors.Origin.VOLUME_METADATA,
-            ),
-            (of_type, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE),
-            (of_backend or {}, keys.Scope.BACKEND, errors.Origin.BACKEND),
-        )
+        options.parse(of_volume or {}, keys.Scope.VOLUME),
+        options.parse(of_type, keys.Scope.TYPE),
+        options.parse(of_backend or {}, keys.Scope.BACKEND),
     ]
     resolved = options.resolve(levels)
     return rate_limits.limits_of(resolved, gib * sizes.GIB, is_accepted)
