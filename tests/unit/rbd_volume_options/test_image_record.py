@@ -159,8 +159,6 @@ class RecordTest(base.TestCase):
         volume = _volume(f'{_IMAGE} {text}')
         volume.admin_metadata = items
         volume.replication_extended_status = f'rbd {text}'
-        volume_items.families_set(items)
-        volume_items.before_restore(items)
         state = image_record.state_here(volume)
         if state is not None:
             self.assertGreaterEqual(state.layout.object_count(1), 1)
@@ -179,21 +177,3 @@ class RecordTest(base.TestCase):
                 options.image_values(image_layout, names).by_option()
             ),
         )
-
-
-class RestoreTest(base.TestCase):
-    def test_keys_of_a_volume_are_recorded_before_a_restore(self) -> None:
-        own = {'rbd:cache_mode': 'none', 'rbd:object_size': '4M'}
-        recorded = volume_items.saved_for_restore(
-            {**own, 'rbd:unknown': 'x', 'purpose': 'y'}
-        )
-        self.assertEqual(
-            {
-                'rbd:before_restore:cache_mode': 'none',
-                'rbd:before_restore:object_size': '4M',
-                'rbd:restoring': 'True',
-            },
-            recorded,
-        )
-        recorded['rbd:object_size'] = '8388608'
-        self.assertEqual(own, volume_items.before_restore(recorded))
