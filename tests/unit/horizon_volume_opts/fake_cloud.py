@@ -127,6 +127,22 @@ def not_offered(name: str) -> dict[str, Any]:
     }
 
 
+def recorded(
+    features: list[str] | None = None,
+    layout: tuple[int, int, int] = (4 << 20, 4 << 20, 1),
+    data_pool: str | None = None,
+) -> dict[str, Any]:
+    """Return the attributes of a volume; without features, of no record."""
+    numbers = layout if features else (None, None, None)
+    return {
+        f'{ALIAS}:object_size': numbers[0],
+        f'{ALIAS}:stripe_unit': numbers[1],
+        f'{ALIAS}:stripe_count': numbers[2],
+        f'{ALIAS}:features': features,
+        f'{ALIAS}:data_pool': data_pool,
+    }
+
+
 class Refused(Exception):
     """An error response."""
 
@@ -146,6 +162,7 @@ class Cloud:
     :ivar notice: the Warning header of responses
     :ivar visible: admin metadata that is shown in the metadata of volumes
     :ivar meanwhile: what others do after a request, by "METHOD path"
+    :ivar pools: the storage protocol of each pool of Cinder
     """
 
     def __init__(self) -> None:
@@ -165,6 +182,7 @@ class Cloud:
         self.notice: str | None = None
         self.visible: dict[str, str] = {}
         self.meanwhile: dict[str, Callable[[], object]] = {}
+        self.pools = {'h@rbd#rbd': 'ceph', 'h@lvm#lvm': 'iSCSI'}
 
     def add_volume(self, ident: str, **changes: Any) -> dict[str, Any]:
         """Add a volume."""
@@ -183,11 +201,8 @@ class Cloud:
             'availability_zone': 'nova',
             'created_at': '2026-01-01T00:00:00.000000',
             'group_id': None,
-            f'{ALIAS}:object_size': 2**23,
-            f'{ALIAS}:stripe_unit': 2**16,
-            f'{ALIAS}:stripe_count': 8,
-            f'{ALIAS}:features': ['layering', 'striping'],
-            f'{ALIAS}:data_pool': None,
+            'os-vol-host-attr:host': 'h@rbd#rbd',
+            **recorded(['layering', 'striping'], (2**23, 2**16, 8)),
             f'{ALIAS}:cache_modes': {},
             **changes,
         }
@@ -215,7 +230,9 @@ class Cloud:
             for start, error in self.faults.items():
                 if what.startswith(start):
                     raise error
-            body = json.loads(request.body) if request.body else {}
+            body = dict(parse.parse_qsl(url.query))
+            if request.body:
+                body = json.loads(request.body)
             self._check_etag(request, url.path)
             answer = self._answer(what, body)
             response.status_code = 200
@@ -293,6 +310,23 @@ class Cloud:
             },
         )
         return {'volume': made}
+
+    def _list_volumes(self, body: Any) -> Any:
+        idents = list(self.volumes)
+        if marker := body.get('marker'):
+            if marker not in idents:
+                raise Refused(404, f'no volume {marker}')
+            idents = idents[idents.index(marker) + 1 :]
+        limit = int(body.get('limit', 1000))
+        return {'volumes': [self.volumes[each] for each in idents[:limit]]}
+
+    def _list_pools(self, body: Any) -> Any:
+        return {
+            'pools': [
+                {'name': name, 'capabilities': {'storage_protocol': protocol}}
+                for name, protocol in self.pools.items()
+            ]
+        }
 
     def _volume(self, body: Any, ident: str) -> Any:
         if ident not in self.volumes:
@@ -453,10 +487,8 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
         rf'GET {_P}/snapshots/(?P<ident>[^/]+)',
         lambda cloud, body, ident: {'snapshot': cloud.snapshots[ident]},
     ),
-    (
-        rf'GET {_P}/volumes/detail',
-        lambda cloud, body: {'volumes': list(cloud.volumes.values())},
-    ),
+    (rf'GET {_P}/volumes/detail', Cloud._list_volumes),
+    (rf'GET {_P}/scheduler-stats/get_pools', Cloud._list_pools),
     (rf'GET {_P}/os-volume-transfer/detail', _fixed({'transfers': []})),
     (rf'GET {_P}/messages', _fixed({'messages': []})),
     (rf'POST {_P}/volumes', Cloud._create),

@@ -33,6 +33,10 @@ class OfferTestCase(base.TestCase):
             offer = _offer(object_size={'default_from': told})
             self.assertIs(origin, offer.origin('rbd:object_size'))
 
+    def test_limits_come_from_the_answer(self) -> None:
+        limits = _offer(stripe_count={'maximum': 5}).limits
+        self.assertEqual(5, limits.max_stripe_count)
+
     @ddt.data(
         ({}, ''),
         ({'iops_limit': {'default': 500}}, ''),

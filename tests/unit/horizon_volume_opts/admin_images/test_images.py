@@ -2,39 +2,40 @@
 
 """RBD images from the attributes of volumes, read page by page."""
 
+from typing import Any
 from unittest import mock
 
 import ddt
 from django.core import cache
-from openstack_dashboard.api import cinder
 
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
-from tests.unit import base
-from tests.unit.horizon_volume_opts.admin_images import fake_cinder
+from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
 
 _MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
 _BARE = ['layering']
 _KEY = 'rbd_volume_options:test'
 
 
-class ImagesTestCase(base.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.cinder = fake_cinder.Client()
-        patch = mock.patch.object(
-            cinder, 'cinderclient', autospec=True, return_value=self.cinder
+class ImagesTestCase(horizon_case.HorizonTestCase):
+    def have(
+        self, features: list[str] | None = None, **changes: Any
+    ) -> dict[str, Any]:
+        """Add a volume; without features it has no record."""
+        return self.cloud.add_volume(
+            f'v{len(self.cloud.volumes)}',
+            **{**fake_cloud.recorded(features), **changes},
         )
-        patch.start()
-        self.addCleanup(patch.stop)
-        self.addCleanup(cache.cache.clear)
 
-    def have(self, *volumes: fake_cinder.Thing) -> None:
-        self.cinder.volumes.all.extend(volumes)
+    def remove(self, start: int, end: int) -> None:
+        """Remove volumes by their places in the list."""
+        for ident in list(self.cloud.volumes)[start:end]:
+            del self.cloud.volumes[ident]
 
     def read(self, listed: images.Listing | None = None) -> images.Listing:
         listed = listed or images.Listing()
-        listed.read(mock.sentinel.request)
+        listed.read(self.request_to('/'))
         return listed
 
 
@@ -42,18 +43,17 @@ class ImagesTestCase(base.TestCase):
 class ReadTestCase(ImagesTestCase):
     def test_what_is_known_of_a_volume(self) -> None:
         plain, striped = (4 << 20, 4 << 20, 1), (1 << 20, 65536, 8)
+        self.have(name='one', **fake_cloud.recorded(_MAP, data_pool='ec'))
         self.have(
-            fake_cinder.volume(_MAP, name='one', data_pool='ec'),
-            fake_cinder.volume(
-                _BARE, layout=striped, volume_type=None, name=''
-            ),
+            name='',
+            volume_type=None,
+            **fake_cloud.recorded(_BARE, striped),
         )
-        first, second = self.cinder.volumes.all
         listed = self.read()
         self.assertEqual(
             [
                 (
-                    first.id,
+                    'v0',
                     'one',
                     1,
                     'rbd',
@@ -63,8 +63,8 @@ class ReadTestCase(ImagesTestCase):
                     'ec',
                 ),
                 (
-                    second.id,
-                    second.id,
+                    'v1',
+                    'v1',
                     1,
                     '',
                     'h@rbd#rbd',
@@ -79,40 +79,40 @@ class ReadTestCase(ImagesTestCase):
         self.assertEqual(0, listed.others)
 
     @ddt.data(
-        {'loaded': True},
-        {'loaded': False},
+        fake_cloud.recorded(),
+        # The API extension is not loaded.
+        {},
         # An invalid record must not hide other images.
-        {'features': _MAP, 'layout': (-4096, 65536, 8)},
+        fake_cloud.recorded(_MAP, (-4096, 65536, 8)),
     )
-    def test_no_record_in_a_pool_of_ceph(
-        self, fields: dict[str, bool]
-    ) -> None:
-        self.have(
-            fake_cinder.volume(_MAP),
-            fake_cinder.volume(**fields),  # type: ignore[arg-type]
-        )
+    def test_no_record_in_a_pool_of_ceph(self, record: dict[str, Any]) -> None:
+        self.have(_MAP)
+        volume = self.have()
+        for name in fake_cloud.recorded():
+            del volume[name]
+        volume.update(record)
         states = [each.map_state for each in self.read().images]
         self.assertEqual(['unchecked', 'unknown'], states)
 
     @ddt.data(
-        {'pool': 'h@lvm#lvm'},
-        {'pool': None},
+        {'os-vol-host-attr:host': 'h@lvm#lvm'},
+        {'os-vol-host-attr:host': None},
         {'status': 'creating'},
         {'status': 'error'},
     )
-    def test_no_image_of_rbd(self, fields: dict[str, str]) -> None:
-        self.have(fake_cinder.volume(**fields))  # type: ignore[arg-type]
+    def test_no_image_of_rbd(self, fields: dict[str, Any]) -> None:
+        self.have(**fields)
         listed = self.read()
         self.assertEqual([], listed.images)
         self.assertEqual(1, listed.others)
 
     def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
-        self.cinder.pools.protocols.clear()
-        self.have(fake_cinder.volume(_MAP))
+        self.cloud.pools.clear()
+        self.have(_MAP)
         self.assertEqual(1, len(self.read().images))
 
     def test_a_migrated_volume_has_the_state_of_its_image(self) -> None:
-        self.have(fake_cinder.volume(_MAP, image_id='an-image'))
+        self.have(_MAP)['os-vol-mig-status-attr:name_id'] = 'an-image'
         report = audit.Report(
             states={'volume-an-image': audit.MapState.INVALID}
         )
@@ -130,10 +130,11 @@ class PagesTestCase(ImagesTestCase):
             patch = mock.patch.object(images, name, value)
             patch.start()
             self.addCleanup(patch.stop)
-        self.have(*(fake_cinder.volume(_MAP) for _ in range(25)))
+        for _ in range(25):
+            self.have(_MAP)
 
     def test_a_last_page_that_is_full(self) -> None:
-        del self.cinder.volumes.all[20:]
+        self.remove(20, 25)
         with mock.patch.object(images, 'BUDGET', 60):
             listed = self.read()
         self.assertEqual(20, len(listed.images))
@@ -142,11 +143,11 @@ class PagesTestCase(ImagesTestCase):
     def test_goes_on_after_a_volume_that_was_deleted(self) -> None:
         listed = self.read()
         # The last two volumes that were read.
-        del self.cinder.volumes.all[8:10]
+        self.remove(8, 10)
         listed = self.read(listed)
         self.assertEqual(20, len(listed.images))
         # The whole last page, so that reading resumes after an older volume.
-        del self.cinder.volumes.all[8:18]
+        self.remove(8, 18)
         listed = self.read(listed)
         self.assertEqual(25, len(listed.images))
         self.assertTrue(listed.complete)
@@ -155,17 +156,18 @@ class PagesTestCase(ImagesTestCase):
 class CacheTestCase(ImagesTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.have(*(fake_cinder.volume(_MAP) for _ in range(50)))
-        self.have(fake_cinder.volume(pool='h@lvm#lvm'))
+        for _ in range(50):
+            self.have(_MAP)
+        self.have()['os-vol-host-attr:host'] = 'h@lvm#lvm'
         self.listed = self.read()
 
     def test_list_is_kept_in_parts(self) -> None:
-        with mock.patch.object(images, '_PART', 1000):
+        with mock.patch.object(images, '_PART', 100):
             images.store(_KEY, self.listed)
         names = cache.cache.get(_KEY)
         self.assertGreater(len(names), 1)
         for name in names:
-            self.assertLessEqual(len(cache.cache.get(name)), 1000)
+            self.assertLessEqual(len(cache.cache.get(name)), 100)
         loaded = images.load(_KEY) or images.Listing()
         self.assertEqual(1, loaded.others)
         self.assertEqual(
