@@ -118,7 +118,7 @@ def bring_release(
         done = subprocess.run(
             [
                 *('bash', '-euc', '. "$0"; need_tree "$@"'),
-                *(script, suite, root, *names),
+                *(str(script), suite, str(root), *names),
             ],
             stdin=subprocess.DEVNULL,
             stdout=out,
