@@ -18,15 +18,6 @@ from tests import runs
 from tests import tree
 from tests.cloud import base
 
-# The checkout is not installed and has no version.
-_PROGRAM = """
-import sys
-from importlib import metadata
-metadata.version = lambda name: '1'
-from rbd_volume_tools import program
-sys.exit(program.main())
-"""
-
 
 class ApiBenchmarkTest(base.CloudTestCase):
     def test_each_step(self) -> None:
@@ -110,7 +101,8 @@ class GuestBenchmarksTest(base.CloudTestCase):
         image = self.useFixture(_BootImage(path)).name
         shown = subprocess.run(
             [
-                *(sys.executable, '-c', _PROGRAM, 'bench', 'servers'),
+                *(sys.executable, '-m', 'tests.checkout_program'),
+                *('bench', 'servers'),
                 *('--pool', 'volumes', '--ceph-user', 'admin'),
                 *('--server-image', image, '--flavor', 'small'),
                 *('--no-user-data', '--volume-type', 'rbd'),
