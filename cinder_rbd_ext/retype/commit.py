@@ -68,7 +68,9 @@ def begin(volume: protocols.Volume, mark: marker.Marker) -> None:
     :raises VolumeBackendAPIException: if the row has changed since the request
     """
     token = {'provider_geometry': mark.image}
-    if not volume.conditional_update(token, _requested(volume)):
+    # A service that was paused does not end a request that has begun since.
+    expected = {**_requested(volume), 'provider_geometry': None}
+    if not volume.conditional_update(token, expected):
         raise late_request.ended(volume)
     marker.write(volume.id, mark)
 

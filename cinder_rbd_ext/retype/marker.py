@@ -205,11 +205,20 @@ def place_of(driver: protocols.Driver) -> dict[str, str]:
 def marked_volumes(driver: protocols.Driver) -> list[str]:
     """Return the ids of the volumes that have a marker of a back end.
 
-    The marker of a migration belongs to the back end that the volume leaves.
+    The marker of a migration belongs to the back end that the volume leaves,
+    whose service may be gone when the volume has moved.
     """
     admin = context.get_admin_context()
+    migrating = objects.VolumeList.get_all(
+        admin, filters={'migration_status': MIGRATING, **place_of(driver)}
+    )
+    arrived = []
+    for volume in migrating:
+        mark = read(volume.admin_metadata)
+        if mark and mark.image == volume.name_id:
+            arrived.append(volume.id)
     # Cinder applies this filter to the admin metadata, too.
-    return [
+    return arrived + [
         volume.id
         for filters in (
             {

@@ -5,11 +5,11 @@
 The marker and the row tell what to do, inside the exclusive lock of the volume
 (:mod:`cinder_rbd_ext.retype.replacement`). A status is released only if the
 service that had set it is down, or does not run the request any more: it was
-started again, or the database did not save the end. The update that
-releases it also voids the token, and expects the image that was looked at. If
-the row names the copy, the request is completed; otherwise the volume gets its
-former status and keeps its type. The back end that a volume has left finds it
-by its marker.
+started again, or the database did not save the end. The update that releases
+it also voids the token, and expects the image and the token that were looked
+at. If the row names the copy, the request is completed; otherwise the volume
+gets its former status and keeps its type. The back end that a volume has left
+finds it by its marker, and the one that it has moved to if the other is down.
 
 A service that is killed before the driver has written a marker loses the
 request. The next one receives waiting requests for :data:`LOST` seconds, and
@@ -310,7 +310,7 @@ def _save(
         name: getattr(volume, name)
         for name in (
             *('status', 'migration_status', 'host', 'volume_type_id'),
-            '_name_id',
+            *('_name_id', 'provider_geometry'),
         )
     }
     columns = {'volume_type_id': type_id, 'provider_geometry': None}

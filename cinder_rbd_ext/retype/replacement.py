@@ -208,6 +208,7 @@ class Replacements:
                     for name in ('name_id', 'host' if left else 'status')
                 ):
                     raise late_request.ended(volume)
+                commit.void(held.volume)
                 earlier = marker.read(held.volume.admin_metadata)
                 if earlier and earlier.image != mark.image:
                     self.settle(held.volume)

@@ -316,6 +316,21 @@ class CommitTest(copying.CopyingTestCase):
             self.assertTrue(self.run_request(volume))
         self.assertNotEqual(self.former, self.row().name)
 
+    def test_destination_completes_if_the_source_is_gone(self) -> None:
+        volume = self.requested(is_migrated=True)
+        with mock.patch.object(
+            self.driver._migrations,
+            '_complete',
+            autospec=True,
+            side_effect=copying.Killed,
+        ):
+            self.assertRaises(copying.Killed, self.run_request, volume)
+        self.assertEqual('migrating', self.row().migration_status)
+        there = self.make_driver(rbd_pool='volumes2')
+        there.host = 'there@ceph2'
+        there._recovery.recover_all()
+        self.check_settled()
+
     def test_start_of_the_source_waits_for_the_next_migration(self) -> None:
         """The volume is on another back end, where it is locked."""
         volume = self.requested(is_migrated=True)
@@ -344,6 +359,32 @@ class CommitTest(copying.CopyingTestCase):
         with self._before_commit(use):
             self.assertFalse(self.run_request(volume))
         self.assertEqual(self.former, self.row().name)
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    def test_service_that_was_paused_does_not_end_a_later_request(
+        self,
+    ) -> None:
+        """Its own had not begun the copy."""
+        volume = self.requested()
+        begin = commit.begin
+
+        def late(*args: Any) -> None:
+            self.save_row(provider_geometry='later')
+            begin(*args)
+
+        with mock.patch.object(commit, 'begin', late):
+            self.assertFalse(self.run_request(volume))
+        row = self.row()
+        self.assertEqual('later', row.provider_geometry)
+        self.assertEqual([self.former], self.images())
+
+    def test_token_that_a_killed_service_left_does_not_refuse_a_request(
+        self,
+    ) -> None:
+        volume = self.requested()
+        self.save_row(provider_geometry='earlier')
+        self.assertTrue(self.run_request(volume))
         self.driver._recovery.recover_all()
         self.check_settled()
 

@@ -6,6 +6,7 @@ import os
 from typing import Any
 from unittest import mock
 
+from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
@@ -39,6 +40,21 @@ class RecoveryTest(base.DriverTestCase):
         # Of a process that was killed.
         mark = marker.Marker('image', self.driver.host, new_type.id)
         marker.write(self.volume.id, mark)
+
+    def test_recovery_that_was_paused_does_not_release_a_later_request(
+        self,
+    ) -> None:
+        self._interrupted()
+
+        def later(*args: Any) -> None:
+            values = {'provider_geometry': 'later'}
+            db.volume_update(self.admin, self.volume.id, values)
+
+        with mock.patch.object(self.driver._recovery, '_complete', later):
+            self.assertTrue(self.driver._recovery.recover_all())
+        self.volume.refresh()
+        self.assertEqual('retyping', self.volume.status)
+        self.assertEqual('later', self.volume.provider_geometry)
 
     @ddt.data(None, 'success', 'error')
     def test_volume_gets_its_former_status(
