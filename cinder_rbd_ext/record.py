@@ -145,24 +145,40 @@ def stored_volume(volume_id: str) -> Any:
     return kind._from_db_object(admin, kind(admin), row, ['admin_metadata'])
 
 
-@functools.cache
-def _row_and_items() -> Any:
-    """Return the query of a row with its admin metadata."""
+def _tables() -> tuple[Any, Any]:
+    """Return the tables of volumes and of their admin metadata."""
     model = objects.Volume.model
-    volume = model.__table__
-    item = model.volume_admin_metadata.property.mapper.local_table
+    items = model.volume_admin_metadata.property.mapper.local_table
+    return model.__table__, items
+
+
+def _with_items(*columns: Any) -> Any:
+    """Return a query of columns of a volume, with its admin metadata."""
+    volume, item = _tables()
     return (
         sqlalchemy.select(
-            volume,
+            *columns,
+            item.c.id.label('item_id'),
             item.c.key.label('item_key'),
             item.c.value.label('item_value'),
         )
+        .select_from(volume)
         .outerjoin(item, (item.c.volume_id == volume.c.id) & ~item.c.deleted)
         .where(
             volume.c.id == sqlalchemy.bindparam('volume_id'),
             ~volume.c.deleted,
         )
     )
+
+
+@functools.cache
+def _row_and_items() -> Any:
+    return _with_items(_tables()[0])
+
+
+@functools.cache
+def _column_and_items() -> Any:
+    return _with_items(_tables()[0].c.replication_extended_status)
 
 
 def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
@@ -369,49 +385,47 @@ def change(
     :raises VolumeBackendAPIException: if it is not as expected
     """
     admin = context.get_admin_context()
-    volume = objects.Volume.model
-    item = volume.volume_admin_metadata.property.mapper.class_
+    volume, item = _tables()
+    own = (volume.c.id == volume_id) & ~volume.c.deleted
     with releases.database().main_context_manager.writer.using(admin):
-        session = admin.session
-        if columns and not db.conditional_update(
-            admin, volume, columns, {'id': volume_id, **(expected or {})}
-        ):
-            raise exception.VolumeBackendAPIException(
-                data=f'Volume {volume_id} no longer has the same image'
-            )
-        if not columns and not (
-            session.query(volume.id)
-            .filter(volume.id == volume_id, ~volume.deleted)
-            .with_for_update()
-            .first()
-        ):
+        execute = admin.session.execute
+        if columns:
+            conditions = [
+                volume.c[k] == v for k, v in (expected or {}).items()
+            ]
+            update = sqlalchemy.update(volume).where(own, *conditions)
+            if not execute(update.values(columns)).rowcount:
+                raise exception.VolumeBackendAPIException(
+                    data=f'Volume {volume_id} no longer has the same image'
+                )
+        elif not execute(
+            sqlalchemy.select(volume.c.id).where(own).with_for_update()
+        ).first():
             raise exception.VolumeNotFound(volume_id=volume_id)
-        selected = (
-            session.query(volume.replication_extended_status, item)
-            .select_from(volume)
-            .outerjoin(item, (item.volume_id == volume.id) & ~item.deleted)
-            .filter(volume.id == volume_id)
-            .all()
-        )
-        column = selected[0][0]
-        rows = {row.key: row for _, row in selected if row}
-        items = {key: row.value for key, row in rows.items()}
+        rows = execute(_column_and_items(), {'volume_id': volume_id}).all()
+        column, rows = rows[0][0], [row for row in rows if row.item_key]
+        items = {row.item_key: row.item_value for row in rows}
         text, new = image_record.packed(
             new_items(image_record.unpacked(items, column)), column
         )
         if text != column:
-            session.query(volume).filter(volume.id == volume_id).update(
-                {'replication_extended_status': text},
-                synchronize_session=False,
+            values = {'replication_extended_status': text}
+            execute(sqlalchemy.update(volume).where(own).values(values))
+        for row in rows:
+            changed: dict[str, Any] = {'value': new.get(row.item_key)}
+            if row.item_key not in new:
+                changed = {'deleted': True, 'deleted_at': timeutils.utcnow()}
+            elif new[row.item_key] == row.item_value:
+                continue
+            # By its id, for the same reason.
+            execute(
+                sqlalchemy.update(item)
+                .where(item.c.id == row.item_id)
+                .values(changed)
             )
-        for key in rows.keys() - new.keys():
-            rows[key].update(
-                {'deleted': True, 'deleted_at': timeutils.utcnow()}
-            )
-        for key, value in new.items() - items.items():
-            row = rows.get(key) or item(key=key, volume_id=volume_id)
-            row.value = value
-            session.add(row)
+        for key in new.keys() - items.keys():
+            added = {'volume_id': volume_id, 'key': key, 'value': new[key]}
+            execute(sqlalchemy.insert(item).values(added))
 
 
 def forget_reason(volume_id: str, *operations: str) -> None:
