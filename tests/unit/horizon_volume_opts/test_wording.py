@@ -7,6 +7,7 @@ from django.utils import translation
 
 from horizon_volume_opts import wording
 from rbd_volume_options import features
+from rbd_volume_options import offers
 from rbd_volume_options import registry
 from tests.unit import base
 
@@ -22,6 +23,11 @@ class WordingTestCase(base.TestCase):
         english = translation.override('en')
         english.__enter__()
         self.addCleanup(english.__exit__, None, None, None)
+
+    def test_reason_of_the_rules_is_translated(self) -> None:
+        self.assertEqual(offers.NOT_RBD, wording.reason(str(offers.NOT_RBD)))
+        with translation.override('de'):
+            self.assertIn('Backend', wording.reason(str(offers.NOT_RBD)))
 
     def test_forms_have_all_choosable_features(self) -> None:
         self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))
