@@ -123,7 +123,6 @@ class SettingsTest(base.TestCase):
             },
             'rbd_store_object_map',
         ),
-        ({'rbd_store_chunk_size': 64}, 'rbd_store_chunk_size'),
     )
     @ddt.unpack
     def test_invalid_options_are_named(

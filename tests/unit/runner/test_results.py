@@ -105,11 +105,3 @@ class ResultsTestCase(base.TestCase):
         self.assertNotIn('line 68', shown)
         self.assertIn('line 69', shown)
         self.assertLess(len(shown), 9000)
-
-    def test_streams_of_a_folder_add_up(self) -> None:
-        self._follow(0, 'success')
-        results.check(['true'], self.folder / 'b.subunit')
-        results.check(['false'], self.folder / 'c.subunit')
-        total = results.total(self.folder)
-        self.assertEqual('2 passed, 1 failed, 0 skipped', str(total))
-        self.assertEqual({'c': 'fail'}, total.failures)
