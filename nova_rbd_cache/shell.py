@@ -3,7 +3,6 @@
 """``nova-rbd-cache``: commands for operators of compute hosts."""
 
 import argparse
-from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 from importlib import metadata
@@ -70,8 +69,18 @@ def _configured(parsed_args: argparse.Namespace) -> Any:
     from nova import config
     import nova.conf
 
+    words = [
+        word
+        for option in ('config_file', 'config_dir')
+        for path in getattr(parsed_args, option)
+        for word in (f'--{option.replace("_", "-")}', path)
+    ]
+    if not words:
+        # The folders of nova-compute, not those of this program.
+        for path in cfg.find_config_dirs('nova', _PROGRAM):
+            words += ['--config-dir', path]
     config.parse_args(
-        [_PROGRAM, *_words(parsed_args)],
+        [_PROGRAM, *words],
         default_config_files=cfg.find_config_files('nova', _PROGRAM),
         configure_db=False,
         init_rpc=False,
@@ -89,17 +98,12 @@ class Connector(_OfHost):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the connector and return the exit status."""
-        self.app.stdout.write(_connector(parsed_args))
+        conf = _configured(parsed_args)
+        # Imported here, because it needs Nova.
+        from nova_rbd_cache import check
+
+        self.app.stdout.write(f'{json.dumps(check.connector(conf))}\n')
         return 0
-
-
-def _connector(parsed_args: argparse.Namespace) -> str:
-    """Return the connector of this host as JSON."""
-    conf = _configured(parsed_args)
-    # Imported here, because they need Nova.
-    from nova_rbd_cache import check
-
-    return f'{json.dumps(check.connector(conf))}\n'
 
 
 class Check(_OfHost, lister.Lister):
@@ -275,23 +279,6 @@ def _attachments(storage: Any, server: str) -> dict[str, dict[str, Any]]:
     # In a live migration, the last one is that of the destination.
     attached.sort(key=lambda each: str(each['attached_at']))
     return {each['volume_id']: each['connection_info'] for each in attached}
-
-
-def _words(parsed_args: argparse.Namespace) -> list[str]:
-    words = list(_given(parsed_args))
-    if not words:
-        # The folders of nova-compute, not those of this program.
-        for path in cfg.find_config_dirs('nova', _PROGRAM):
-            words += ['--config-dir', path]
-    return words
-
-
-def _given(parsed_args: argparse.Namespace) -> Iterator[str]:
-    """Yield the files and folders of the command line, as options."""
-    for path in parsed_args.config_file:
-        yield from ('--config-file', path)
-    for path in parsed_args.config_dir:
-        yield from ('--config-dir', path)
 
 
 class Shell(app.App):
