@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many copies of images and uploads a back end runs at the same time.
+"""How many copies and uploads of images a back end runs at the same time.
 
 Each holds one of Cinder's threads for requests (64 by default), for hours. A
 request waits for a bounded time, and only some wait: a further one is refused
 at once, and its volume is unchanged.
 
-The owner of a volume can make its upload take days, with limits. One project
+The owner of a volume can make them take days, with limits. One project
 therefore never has the last quarter of the places.
 """
 
@@ -28,9 +28,10 @@ from rbd_volume_options import options
 
 LOG = logging.getLogger(__name__)
 
-#: Numbers of uploads and of copies that run, and of those that wait. Together,
-#: they leave a quarter of the threads to other requests.
-UPLOADS, UPLOADS_WAITING = 12, 24
+#: Numbers of uploads and full copies that run and of those that wait, and the
+#: same of copies that replace an image. Together, they leave a quarter of the
+#: threads to other requests.
+TRANSFERS, TRANSFERS_WAITING = 12, 24
 COPIES, COPIES_WAITING = 4, 8
 #: Seconds for which a request waits.
 LONGEST = 600.0

@@ -7,6 +7,7 @@ calls.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import functools
 import time
@@ -27,6 +28,7 @@ from cinder_rbd_ext import own_volume_type
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
@@ -38,7 +40,6 @@ from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
@@ -83,8 +84,8 @@ class RBDExtDriver(rbd.RBDDriver):
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
-        self._uploads = admission.Places(
-            admission.UPLOADS, admission.UPLOADS_WAITING
+        self._transfers = admission.Places(
+            admission.TRANSFERS, admission.TRANSFERS_WAITING
         )
         self.purger = purger.Purger(self)
         self.configurations = reconfiguration.Reconfigurations(self)
@@ -190,13 +191,14 @@ class RBDExtDriver(rbd.RBDDriver):
     def _clone_volume(
         self, volume: protocols.Volume, src_vref: protocols.Volume
     ) -> Any:
+        is_copied = self.configuration.rbd_max_clone_depth <= 0
         with (
+            self._transferring(volume)
+            if is_copied
+            else contextlib.nullcontext(),
             volume_use.using(self, src_vref) as source,
             self._maker.creating(volume, source) as creation,
         ):
-            is_copied = self.configuration.rbd_max_clone_depth <= 0
-            if is_copied:
-                sources.check_full_copy(source)
             creation.undo.callback(
                 self.images.discard_clone_snapshot, source.name, volume.name
             )
@@ -413,15 +415,26 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Upload a volume to Glance."""
         self.configurations.follow(volume)
-        with self._uploads.place(volume.project_id) as has_place:
+        with (
+            self._transferring(volume),
+            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
+        ):
+            return super().copy_volume_to_image(
+                context, current, *args, **kwargs
+            )
+
+    @contextlib.contextmanager
+    def _transferring(self, volume: protocols.Volume) -> Iterator[None]:
+        """Hold a place for an upload or a full copy, which can take days."""
+        with self._transfers.place(volume.project_id) as has_place:
             if not has_place:
-                raise exceptions.TooManyUploads
-            with volume_use.using(
-                self, volume, volume_use.LONG_WAIT
-            ) as current:
-                return super().copy_volume_to_image(
-                    context, current, *args, **kwargs
-                )
+                refusal = exceptions.TooManyTransfers()
+                if volume.status == fields.VolumeStatus.CREATING:
+                    user_messages.refused(
+                        volume, user_messages.Operation.CREATION, refusal.msg
+                    )
+                raise refusal
+            yield
 
     def manage_existing_snapshot(
         self, snapshot: protocols.Snapshot, existing_ref: Any

@@ -35,12 +35,12 @@ class ImageMigrating(exception.VolumeBackendAPIException):
     )
 
 
-class TooManyUploads(exception.VolumeBackendAPIException):
-    """A volume cannot be uploaded, because too many uploads wait."""
+class TooManyTransfers(exception.VolumeBackendAPIException):
+    """A volume cannot be uploaded or copied, because too many others wait."""
 
     message = _(
-        'Too many volumes are being uploaded. Repeat the request when one of '
-        'the uploads is finished.'
+        'Too many volumes are being uploaded or copied. Repeat the request '
+        'when one of them is finished.'
     )
 
 

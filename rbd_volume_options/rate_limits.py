@@ -39,9 +39,6 @@ REIMAGE = {'iops': 1 << 20, 'write_iops': 1 << 20, 'bps': 1, 'write_bps': 1}
 #: The same for a copy by Cinder to a volume that gets the same limits.
 COPY = {**REIMAGE, 'read_iops': 1 << 20, 'read_bps': 1}
 
-#: The same for the comparison of a copy, which reads 4 MiB at a time.
-COMPARISON = {'iops': 4 << 20, 'read_iops': 4 << 20, 'bps': 1, 'read_bps': 1}
-
 #: The limits in QoS specs of Cinder, by the name of the limit.
 _QOS_SPECS = {
     f'{prefix}{what}': f'{direction}_{word}_sec'

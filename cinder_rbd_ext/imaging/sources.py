@@ -7,14 +7,11 @@ from typing import Protocol
 from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
-from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import rate_limits
-from rbd_volume_options import volume_items
 
 CONF = cfg.CONF
 
@@ -58,25 +55,6 @@ def volume_source(
         other=image_record.disk_in(image_record.items(source)),
     )
     return inheritance.volume_source(own, image_record.origins(source) or {})
-
-
-def check_full_copy(source: protocols.Volume) -> None:
-    """Check that limits of its owner do not make the copy of a volume slow.
-
-    It holds a thread of the service.
-
-    :raises OptionError: for the first limit that does
-    """
-    for key in volume_items.delaying(
-        rate_limits.UPLOAD, source, image_record.items(source)
-    ):
-        raise errors.OptionError(
-            key,
-            source.metadata[key],
-            'makes the full copy of the volume slow',
-            'no limit while the volume is copied',
-            errors.Origin.SOURCE_VOLUME,
-        )
 
 
 def is_copy(volume: protocols.Volume) -> bool:

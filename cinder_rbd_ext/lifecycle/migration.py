@@ -211,11 +211,6 @@ class Migrations:
         :raises CopyFailed: if Cinder must not either
         """
         volume = running.volume
-        if volume.status == marker.RETYPING and (
-            slow := self._replacements.slow_limit(volume.id)
-        ):
-            # Tenants request any number, and each holds a place.
-            raise _refusal(volume, slow)
         state = copied_state(volume, host, self._images.state_of(volume.name))
         reason = self._replacements.replace(running, pool, state, host)
         if reason in admission.FOR_ALL_COPIES:

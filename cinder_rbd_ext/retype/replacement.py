@@ -50,7 +50,6 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.objects import fields
-from cinder.volume.drivers import rbd
 from oslo_db import exception as db_exception
 from oslo_log import log as logging
 
@@ -72,8 +71,6 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import rate_limits
-from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
@@ -294,25 +291,6 @@ class Replacements:
                 raise
         running.is_done = True
         return None
-
-    def slow_limit(self, volume_id: str) -> str | None:
-        """Return that limits of the owner make the comparison slow, if so.
-
-        It holds one of the few places. Only Ceph 16, which lacks the option,
-        applies limits to it.
-        """
-        current = record.stored_volume(volume_id)
-        slow = volume_items.delaying(
-            rate_limits.COMPARISON, current, image_record.items(current)
-        )
-        if not (slow and self._driver.configuration.rbd_conversion_verify):
-            return None
-        with rbd.RADOSClient(self._driver) as client:
-            if client.cluster.conf_get('rbd_qos_exclude_ops') is not None:
-                return None
-        return (
-            f'these limits make it slow: {", ".join(slow)}. Remove them first'
-        )
 
     def settle(self, volume: protocols.Volume) -> None:
         """Remove what a request for a volume has left, and its marker.

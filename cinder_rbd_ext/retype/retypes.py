@@ -188,9 +188,7 @@ class Retypes:
             return None
         if _is_attached(volume):
             return image_handles.IN_USE
-        return self._invalid_limit(new_type) or self._replacements.slow_limit(
-            volume.id
-        )
+        return self._invalid_limit(new_type)
 
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
         """Return that the stock driver cannot set a limit; None if it can.

@@ -81,22 +81,28 @@ class PlacesTest(base.DriverTestCase):
 
     def test_threads_are_left_for_other_requests(self) -> None:
         held = (
-            admission.UPLOADS
-            + admission.UPLOADS_WAITING
+            admission.TRANSFERS
+            + admission.TRANSFERS_WAITING
             + admission.COPIES
             + admission.COPIES_WAITING
         )
         self.assertLessEqual(held, _THREADS * 3 / 4)
 
-    def test_upload_without_a_place_is_refused(self) -> None:
-        places = self.driver._uploads = admission.Places(1, 1)
+    def test_upload_or_full_copy_without_a_place_is_refused(self) -> None:
+        places = self.driver._transfers = admission.Places(1, 1)
         places._free.take('b')
         places._waiting.take('b')
-        self.assertRaises(
-            exceptions.TooManyUploads,
-            self.driver.copy_volume_to_image,
-            *(self.context, self.made_volume(), None, {}),
-        )
+        self.override_backend('rbd_max_clone_depth', 0)
+        source, copy = self.made_volume(), self.new_volume()
+        for transfer, *arguments in (
+            (self.driver.copy_volume_to_image, self.context, source, None, {}),
+            (self.driver.create_cloned_volume, copy, source),
+        ):
+            self.assertRaises(
+                exceptions.TooManyTransfers, transfer, *arguments
+            )
+        self.assertEqual([source.name], self.cluster.names())
+        self.assertIn('Too many volumes', self.told(copy))
 
 
 class CopiesTest(base.DriverTestCase):

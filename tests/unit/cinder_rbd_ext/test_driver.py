@@ -119,7 +119,7 @@ class UploadTest(base.DriverTestCase):
             'copy_volume_to_image',
             autospec=True,
             side_effect=lambda *args: taken.append(
-                self.driver._uploads._free._taken[volume.project_id]
+                self.driver._transfers._free._taken[volume.project_id]
             ),
         ):
             self.driver.copy_volume_to_image(self.context, volume, None, {})

@@ -455,25 +455,3 @@ class SetupTest(base.DriverTestCase):
         )
         self.driver._setup_volume(volume, shared)
         self.assertEqual(_SHARED, self.cluster.stored(volume.name).mask)
-
-
-class FullCopyTest(base.DriverTestCase):
-    def test_copy_that_a_limit_of_the_owner_makes_slow_is_refused(
-        self,
-    ) -> None:
-        """It would hold a thread of the service for days."""
-        slow = self.made_volume({'rbd:bps_limit': '1M'}, size=100)
-        self.driver.create_cloned_volume(self.new_volume(size=100), slow)
-        self.override_backend('rbd_max_clone_depth', 0)
-        copy = self.new_volume(size=100)
-        error = self.assertRaises(
-            exceptions.VolumeOptionRefused,
-            self.driver.create_cloned_volume,
-            copy,
-            slow,
-        )
-        self.assertIn("rbd:bps_limit = '1M' (source volume)", str(error))
-        self.assertFalse(self.driver.images.exists(copy.name))
-        source = self.made_volume({'rbd:bps_limit': '1G'}, size=100)
-        self.driver.create_cloned_volume(copy, source)
-        self.assertTrue(self.driver.images.exists(copy.name))

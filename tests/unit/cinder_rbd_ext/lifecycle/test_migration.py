@@ -216,23 +216,6 @@ class MigrateTest(copying.CopyingTestCase):
         places._free.give_back('b')
         self.assertEqual((True, None), self._moved(volume, **target))
 
-    def test_retype_whose_comparison_a_limit_of_the_owner_makes_slow(
-        self,
-    ) -> None:
-        """It would hold a place for days, on Ceph 16."""
-        volume = self.made_volume(
-            {'rbd:bps_limit': '1M'}, status='retyping', size=100
-        )
-        target = self._ours('rbd:bps_limit')
-        error = self.assertRaises(
-            commit.CopyFailed, self._moved, volume, **target
-        )
-        self.assertIn('slow: rbd:bps_limit. Remove them', str(error))
-        self.assertIsNone(marker.of_volume(volume.id))
-        # Administrators may wait.
-        self.update(volume, {'status': 'maintenance'})
-        self.assertEqual((True, None), self._moved(volume, **target))
-
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)
         self.obstacle.return_value = image_handles.IN_USE

@@ -17,7 +17,6 @@ from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import commit
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import replacement
 from rbd_volume_options import errors
@@ -151,27 +150,6 @@ class RetypeTest(base.DriverTestCase):
             recorded.refused(record.items_of(volume.id), 'change of layout')
             or '',
         )
-
-    def test_copy_whose_comparison_a_limit_of_the_owner_makes_slow(
-        self,
-    ) -> None:
-        """It would hold one of the places for copies for days, on Ceph 16."""
-        limit = {'rbd:bps_limit': '1M'}
-        volume = self.made_volume(limit, size=100)
-        started = self.mock_object(copies.Copy, 'make_verified', autospec=True)
-        started.side_effect = commit.CopyFailed(reason='started')
-        layout = {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '8'}
-        self.assertFalse(self._retype(volume, **layout))
-        started.assert_not_called()
-        self.assertEqual(
-            'these limits make it slow: rbd:bps_limit. Remove them first',
-            recorded.refused(record.items_of(volume.id), 'change of layout'),
-        )
-        # Newer releases do not limit the comparison.
-        self.cluster.config['rbd_qos_exclude_ops'] = '0'
-        self.mock_object(copies.Copy, 'used', autospec=True, return_value=0)
-        self.assertFalse(self._retype(volume, **layout))
-        started.assert_called_once()
 
     def test_refused_copy_is_not_made_by_cinder_either(self) -> None:
         volume = self.made_volume()
