@@ -15,7 +15,6 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sizes
@@ -95,16 +94,13 @@ def accepted_by_type(
     dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
 
     def create(accepted: Mapping[str, str]) -> None:
-        resolved = request.read_request(
+        requested = request.read_request(
             accepted, specs, settings, is_checked=as_is
-        ).resolve()
-        if not as_is:
-            plan.plan_image(
-                resolved,
-                settings.stock_state(),
-                size * sizes.GIB,
-                settings.limits,
-            )
+        )
+        if as_is:
+            requested.resolve()
+        else:
+            requested.plan(size * sizes.GIB)
 
     return Acceptance(kept, dropped).applied(create)[0]
 

@@ -162,11 +162,11 @@ def check_created(
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     if settable is None:
         settable = frozenset(registry.volume_keys())
-    for requested, settings in offer.requests(items):
+    for requested in offer.requests(items):
+        settings = requested.settings
         new = inheritance.NewImage(
             requested,
             requested.tenant_options & settable,
-            settings.limits,
             size * sizes.GIB,
             settings.stock_state,
         )
@@ -209,9 +209,7 @@ def check_readable(
     :param written: the disk for which the data were written, by key
     :raises OptionError: if they could not on one of the possible back ends
     """
-    disks = [
-        requested.resolve().disk for requested, _ in offer.requests(items)
-    ]
+    disks = [each.resolve().disk for each in offer.requests(items)]
     for disk in disks or [{}]:
         sector_size.check_receives(disk, written)
 
@@ -251,7 +249,7 @@ def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
     relevant = offers.TypeOffer(
         options.for_attachment(offer.specs), offer.settings
     )
-    for requested, _ in relevant.requests(items):
+    for requested in relevant.requests(items):
         plan.configuration_of(requested.resolve(), size * sizes.GIB)
 
 
@@ -266,8 +264,8 @@ def check_specs(offer: offers.TypeOffer) -> None:
         # Types may be created before their back end exists.
         return
     offer.check_offered(items, errors.Origin.VOLUME_TYPE)
-    for requested, settings in offer.requests({}):
-        resolved = requested.resolve()
+    for requested in offer.requests({}):
+        resolved, settings = requested.resolve(), requested.settings
         image_layout = resolved.layout_over(
             layout.ImageLayout(settings.chunk_size)
         )

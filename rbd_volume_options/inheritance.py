@@ -109,7 +109,6 @@ class NewImage:
 
     :ivar requested: what the volume, its type and its back end say
     :ivar settable: the keys that the creator of the volume may set on it
-    :ivar limits: the limits of the back end
     :ivar size: the size of the volume, in bytes
     :ivar stock: returns the image that the stock driver would create. It is
         called only if a part may not be inherited.
@@ -119,7 +118,6 @@ class NewImage:
 
     requested: request.Request
     settable: frozenset[str]
-    limits: operator_limits.Limits
     size: int
     stock: Callable[[], options.Values]
     disk: Mapping[str, Any] | None = None
@@ -143,7 +141,10 @@ class NewImage:
         :raises OptionError: for options that are not possible
         """
         how = plan.plan_image(
-            self.resolve(source), base, self.size, self.limits
+            self.resolve(source),
+            base,
+            self.size,
+            self.requested.settings.limits,
         )
         if self.disk is not None:
             how = how.without(how.disk.keys()).with_values(self.disk)
@@ -233,9 +234,10 @@ class NewImage:
         origins = dict.fromkeys(parts, Origin.VOLUME_METADATA)
         has_map = inherited.has_object_map(base)
         image_layout = inherited.layout
-        operator_limits.check_layout(image_layout, origins, self.limits)
+        limits = self.requested.settings.limits
+        operator_limits.check_layout(image_layout, origins, limits)
         operator_limits.check_size(
-            image_layout, origins, self.limits, self.size, has_map
+            image_layout, origins, limits, self.size, has_map
         )
 
     def _may_inherit_features(

@@ -85,15 +85,13 @@ class TypeOffer:
                 key, items[key], self.reason, keys.NO_KEY, origin
             )
 
-    def requests(
-        self, metadata: Mapping[str, str]
-    ) -> list[tuple[request.Request, backend_settings.BackendSettings]]:
+    def requests(self, metadata: Mapping[str, str]) -> list[request.Request]:
         """Return the requested options for each back end.
 
         :raises OptionError: for options that one of them does not allow
         """
         return [
-            (request.read_request(metadata, self.specs, settings), settings)
+            request.read_request(metadata, self.specs, settings)
             for settings in self.settings
         ]
 
@@ -134,8 +132,8 @@ class TypeOffer:
             return answer
         try:
             defaults = [
-                requested.resolve(settings.ceph_defaults)
-                for requested, settings in self.requests({})
+                requested.resolve(requested.settings.ceph_defaults)
+                for requested in self.requests({})
             ]
             allowed = self.tenant_options & frozenset(settable)
         except errors.OptionError as error:

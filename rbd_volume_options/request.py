@@ -13,6 +13,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import phrases
+from rbd_volume_options import plan
 from rbd_volume_options import registry
 
 _TRUE = '<is> True'
@@ -32,14 +33,15 @@ class VolumeType(Protocol):
 class Request:
     """What a volume and its type request of a back end.
 
-    :ivar levels: the values of the metadata and of the extra specs, and the
-        defaults of the back end
+    :ivar levels: the values of the metadata and of the extra specs
+    :ivar settings: of the back end, whose defaults come after them
     :ivar tenant_options: the keys that tenants may set on the volume
     """
 
     levels: tuple[options.Values, ...]
-    multiattach: bool
-    replicated: bool
+    settings: backend_settings.BackendSettings
+    multiattach: bool = False
+    replicated: bool = False
     tenant_options: frozenset[str] = frozenset()
 
     def resolve(
@@ -51,12 +53,24 @@ class Request:
             for a change of an existing volume
         :raises OptionError: if the values contradict the type
         """
-        levels = self.levels if backend_too else self.levels[:-1]
+        defaults = (self.settings.options,) if backend_too else ()
         resolved = dataclasses.replace(
-            options.resolve((*levels, *more)), multiattach=self.multiattach
+            options.resolve((*self.levels, *defaults, *more)),
+            multiattach=self.multiattach,
         )
         _check_shareable(resolved, self.multiattach, self.replicated)
         return resolved
+
+    def plan(self, size: int) -> options.Values:
+        """Return the plan of a new image that has no source.
+
+        :param size: bytes
+        :raises OptionError: for options that are not possible
+        """
+        stock = self.settings.stock_state()
+        return plan.plan_image(
+            self.resolve(), stock, size, self.settings.limits
+        )
 
 
 def read_request(
@@ -81,7 +95,8 @@ def read_request(
     for level in levels:
         options.check_allowed(level, settings.limits)
     return Request(
-        (*levels, settings.options),
+        levels,
+        settings,
         multiattach=is_multiattach(specs),
         replicated=_is_replicated(specs),
         tenant_options=allowed,

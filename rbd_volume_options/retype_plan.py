@@ -21,7 +21,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
-from rbd_volume_options import plan
 from rbd_volume_options import request
 from rbd_volume_options import sizes
 
@@ -217,12 +216,7 @@ class Retype:
             return None
         stock = self.settings.stock_state()
         try:
-            how = plan.plan_image(
-                self._asked.resolve(),
-                stock,
-                self._bytes,
-                self.settings.limits,
-            )
+            how = self._asked.plan(self._bytes)
         except errors.OptionError:
             return None
         pool = how.data_pool

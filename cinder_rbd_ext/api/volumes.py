@@ -127,7 +127,7 @@ def _check_new(
         )
     if offer is not None and call.part.get('backup_id'):
         total = size * units.Gi
-        for requested, _ in offer.requests(own):
+        for requested in offer.requests(own):
             chosen = plan.configuration_of(requested.resolve(), total)
             backups.check_quick(
                 rate_limits.delaying(rate_limits.REIMAGE, total, chosen, own)

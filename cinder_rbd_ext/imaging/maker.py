@@ -217,7 +217,6 @@ class Maker:
         new = inheritance.NewImage(
             requested,
             settable,
-            settings.limits,
             max(volume.size, getattr(volume, _REQUESTED_SIZE, 0)) * units.Gi,
             self._images.stock_state,
             arrival.disk if arrival else disk,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 from typing import Any
 
 import ddt
@@ -14,6 +15,7 @@ from rbd_volume_options import registry
 from rbd_volume_options import request
 from tests import option_values
 from tests.unit import base
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -49,11 +51,13 @@ def _made(
     stock: options.Values = _STOCK,
     **bounds: Any,
 ) -> options.Values:
-    requested = request.Request(levels, multiattach=False, replicated=False)
+    settings = dataclasses.replace(
+        cinder_objects.settings(), limits=operator_limits.Limits(**bounds)
+    )
+    requested = request.Request(levels, settings)
     return inheritance.NewImage(
         requested,
         settable,
-        operator_limits.Limits(**bounds),
         size,
         lambda: stock,
     ).resolve(source)

@@ -78,7 +78,6 @@ class NewImageTest(base.TestCase):
         new = inheritance.NewImage(
             request_of,
             request_of.tenant_options,
-            settings.limits,
             size << 30,
             lambda: _STOCK,
         )

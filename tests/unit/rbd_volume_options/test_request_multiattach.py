@@ -12,6 +12,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options.families import cache_modes
+from tests.unit.cinder_rbd_ext import cinder_objects
 from tests.unit.rbd_volume_options import refusals
 
 CacheMode = cache_modes.CacheMode
@@ -43,6 +44,7 @@ class SharedTypeTestCase(refusals.RefusalTestCase):
         for origin in Origin:
             requested = request.Request(
                 (options.of_one_origin(origin, values),),
+                cinder_objects.settings(),
                 multiattach,
                 replicated,
             )
