@@ -43,8 +43,6 @@ from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
 
-_Origins = Mapping[str, errors.Origin]
-
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -75,6 +73,12 @@ class Row:
 _COLUMNS = [field.name for field in dataclasses.fields(Row)][:-1]
 
 
+def _models() -> tuple[Any, Any]:
+    """Return the classes of the rows of volumes and of their items."""
+    volume = objects.Volume.model
+    return volume, volume.volume_admin_metadata.property.mapper.class_
+
+
 def stored(volume_id: str) -> Row:
     """Return the row of a volume in the database, in one query."""
     for row in stored_rows([volume_id]):
@@ -89,8 +93,7 @@ def stored_rows(volume_ids: Collection[str]) -> list[Row]:
     administrator repeats each item of it for each item of the admin metadata.
     """
     admin = context.get_admin_context()
-    volume = objects.Volume.model
-    item = volume.volume_admin_metadata.property.mapper.class_
+    volume, item = _models()
     others = [getattr(volume, name) for name in _COLUMNS[2:]]
     with releases.database().main_context_manager.reader.using(admin):
         selected = (
@@ -187,8 +190,7 @@ def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
     Cinder keeps deleted rows until an operator purges its database.
     """
     admin = context.get_admin_context()
-    volume = objects.Volume.model
-    item = volume.volume_admin_metadata.property.mapper.class_
+    volume, item = _models()
     deleted: dict[str, dict[str, str]] = {}
     with releases.database().main_context_manager.reader.using(admin):
         having = (
@@ -206,8 +208,7 @@ def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
 def clear_of_deleted(volume_id: str, key: str) -> None:
     """Empty an item of a deleted volume."""
     admin = context.get_admin_context()
-    volume = objects.Volume.model
-    item = volume.volume_admin_metadata.property.mapper.class_
+    _, item = _models()
     with releases.database().main_context_manager.writer.using(admin):
         admin.session.query(item).filter(
             item.volume_id == volume_id, item.key == key, item.deleted
@@ -248,31 +249,11 @@ def replace(
     volume.obj_reset_changes(['provider_id'])
 
 
-def update(volume_id: str, **changes: Any) -> bool:
-    """Change fields of the record of a volume, if it has one.
-
-    :param changes: the new values, by field of :class:`image_record.Record`
-    :returns: whether it has one
-    """
-    while True:
-        row = stored(volume_id)
-        recorded = image_record.read(row)
-        if recorded is None:
-            return False
-        new = dataclasses.replace(recorded, **changes)
-        if _write(
-            volume_id,
-            new.text(row.name_id),
-            {'provider_id': row.provider_id},
-        ):
-            return True
-
-
 def text_for(
     volume: image_record.Volume,
     state: options.Values,
     image: str,
-    origins: _Origins | None = None,
+    origins: Mapping[str, errors.Origin] | None = None,
     backend: str | None = None,
 ) -> str:
     """Return the record of an image that is to replace that of a volume.
@@ -292,17 +273,12 @@ def text_for(
     )
 
 
-def _write(
-    volume_id: str, text: str | None, expected: Mapping[str, Any]
-) -> bool:
-    """Write the column of a volume; return whether it was as expected."""
+def _write(row: Row, text: str | None) -> bool:
+    """Write the column of a row; return whether it was still as read."""
+    expected = {'id': row.id, 'provider_id': row.provider_id}
+    admin, volume = context.get_admin_context(), objects.Volume.model
     return bool(
-        db.conditional_update(
-            context.get_admin_context(),
-            objects.Volume.model,
-            {'provider_id': text},
-            {'id': volume_id, **expected},
-        )
+        db.conditional_update(admin, volume, {'provider_id': text}, expected)
     )
 
 
@@ -448,7 +424,10 @@ def moved(volume_id: str, backend: str) -> None:
     A failure is logged and not raised: the image has already moved.
     """
     try:
-        update(volume_id, backend=backend)
+        while recorded := image_record.read(row := stored(volume_id)):
+            new = dataclasses.replace(recorded, backend=backend)
+            if _write(row, new.text(row.name_id)):
+                return
     except Exception:
         LOG.exception('Could not update the record of volume %s', volume_id)
 
@@ -504,6 +483,6 @@ def forget(volume_id: str) -> None:
         items = image_record.items(row)
         write(volume_id, {}, options.ours(items).keys() - kept)
         if image_record.is_record(row.provider_id):
-            _write(volume_id, None, {'provider_id': row.provider_id})
+            _write(row, None)
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)

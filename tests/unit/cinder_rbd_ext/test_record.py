@@ -111,18 +111,18 @@ class ReplaceTest(RecordTestCase):
 
     def test_no_update_is_lost(self) -> None:
         record.replace(self.volume, image_record.Record(_PLAIN))
-        read, others = record.stored, [_STRIPED]
+        read, others = record.stored, [image_record.Record(_STRIPED)]
 
         def read_then_changed(volume_id: str) -> record.Row:
             row = read(volume_id)
             if others:
-                record.update(volume_id, state=others.pop())
+                record.replace(self.volume, others.pop())
             return row
 
         with mock.patch.object(
             record, 'stored', autospec=True, side_effect=read_then_changed
         ):
-            record.update(self.volume.id, backend='h@b')
+            record.moved(self.volume.id, 'h@b')
         self.assertEqual(
             image_record.Record(_STRIPED, backend='h@b'), self._read()
         )
