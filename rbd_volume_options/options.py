@@ -351,17 +351,13 @@ def check_keys(items: Mapping[str, object], scope: keys.Scope) -> None:
 
 def _value(option: definitions.Option, texts: Mapping[str, str]) -> Any:
     if option.partner and option.partner not in texts:
-        raise _alone(option.key, texts[option.key], option.partner)
+        raise errors.OptionError(
+            option.key,
+            texts[option.key],
+            phrases.Phrase('set without {key}', key=option.partner),
+            phrases.Phrase('both or neither'),
+        )
     return option.parse(texts[option.key])
-
-
-def _alone(key: str, value: object, missing: str) -> errors.OptionError:
-    return errors.OptionError(
-        key,
-        value,
-        phrases.Phrase('set without {key}', key=missing),
-        phrases.Phrase('both or neither'),
-    )
 
 
 def check_allowed(values: Values, bounds: operator_limits.Limits) -> None:
@@ -389,12 +385,6 @@ def check_allowed(values: Values, bounds: operator_limits.Limits) -> None:
             )
 
 
-def _contradicts(chosen: features.Features) -> phrases.Phrase:
-    return phrases.Phrase(
-        'contradicts rbd:features = {chosen}', chosen=features.joined(chosen)
-    )
-
-
 def check_contradictions(values: Mapping[str, Any]) -> None:
     """Check that the values of one origin do not contradict each other.
 
@@ -419,26 +409,21 @@ def check_contradictions(values: Mapping[str, Any]) -> None:
             )
     chosen = values.get(keys.FEATURES)
     wanted = values.get(keys.OBJECT_MAP)
-    if chosen is None or wanted is None:
+    if None in (chosen, wanted) or wanted is (features.OBJECT_MAP in chosen):
         return
-    if wanted and features.OBJECT_MAP not in chosen:
-        raise errors.OptionError(
-            keys.OBJECT_MAP,
-            'true',
-            _contradicts(chosen),
-            phrases.Phrase(
-                'rbd:features with object-map, or only one of the two'
-            ),
-        )
-    if not wanted and features.OBJECT_MAP in chosen:
-        raise errors.OptionError(
-            keys.OBJECT_MAP,
-            'false',
-            _contradicts(chosen),
-            phrases.Phrase(
-                'rbd:features without object-map, or only one of the two'
-            ),
-        )
+    raise errors.OptionError(
+        keys.OBJECT_MAP,
+        definitions.as_text(wanted),
+        phrases.Phrase(
+            'contradicts rbd:features = {chosen}',
+            chosen=features.joined(chosen),
+        ),
+        phrases.Phrase('rbd:features with object-map, or only one of the two')
+        if wanted
+        else phrases.Phrase(
+            'rbd:features without object-map, or only one of the two'
+        ),
+    )
 
 
 def resolve(levels: Iterable[Values]) -> Values:
