@@ -93,7 +93,8 @@ class PlacesTest(base.DriverTestCase):
         places._free.take('b')
         places._waiting.take('b')
         self.override_backend('rbd_max_clone_depth', 0)
-        source, copy = self.made_volume(), self.new_volume()
+        source = self.made_volume()
+        copy = self.new_volume(status='creating')
         for transfer, *arguments in (
             (self.driver.copy_volume_to_image, self.context, source, None, {}),
             (self.driver.create_cloned_volume, copy, source),

@@ -107,25 +107,6 @@ class ServerTest(AttachingTestCase):
             'allowed: none, writeback',
         )
 
-    def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
-        offers = _plugged('unsafe')
-        volume = self.waiting('unsafe')
-        self.check_refused(volume, offers, 'not allowed by this back end')
-        listing = self.make_driver(rbd_allowed_cache_modes='none,unsafe')
-        self.driver = listing
-        self.check_refused(volume, _PLUGGED, 'does not offer it')
-        self.assertEqual('unsafe', self.data(volume, offers)['cache_mode'])
-
-    def test_mode_of_type_and_backend_is_as_explicit(self) -> None:
-        by_type = self.waiting(
-            None, volume_type=self.make_type(rbd_cache_mode='none')
-        )
-        self.check_refused(by_type, _PLAIN, "'none' (volume type)")
-        self.driver = self.make_driver(rbd_volume_cache_mode='directsync')
-        self.check_refused(
-            self.waiting(None), _PLAIN, "'directsync' (backend configuration)"
-        )
-
     def test_refusal_is_forgotten_with_the_next_attachment(self) -> None:
         volume = self.waiting()
         self.check_refused(volume, _PLAIN, 'offers no')
@@ -159,12 +140,6 @@ class ServerTest(AttachingTestCase):
         self.driver = self.make_driver(rbd_tenant_options='')
         self.check_refused(volume, _PLUGGED, 'tenants may not set this key')
         self.assertIn('Load the extension', self.log.output)
-
-    def test_accepted_mode_does_not_permit_another(self) -> None:
-        volume = self.waiting()
-        record.accepted(volume.id, {'rbd:cache_mode': 'none'})
-        self.driver = self.make_driver(rbd_tenant_options='')
-        self.check_refused(volume, _PLUGGED, 'tenants may not set this key')
 
 
 @ddt.ddt
@@ -235,13 +210,6 @@ class LenientTest(AttachingTestCase):
         self.assertIn(effect, told)
         self.assertNotIn('compute-1', told)
 
-    def test_mode_that_the_host_offers(self) -> None:
-        data = self.data(self.waiting(), _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-
-    def test_no_mode_at_all_is_still_refused(self) -> None:
-        self.check_refused(self.waiting('fast'), _PLUGGED, 'not a cache mode')
-
     def test_setting_of_the_image_is_logged(self) -> None:
         volume = self.waiting()
         stored = self.cluster.stored(volume.name)
@@ -278,12 +246,6 @@ class OverrideTest(AttachingTestCase):
         volume = self.waiting()
         self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
         self.check_refused(volume, _PLUGGED, 'conf_rbd_cache = false')
-
-    def test_setting_that_agrees(self) -> None:
-        volume = self.waiting()
-        stored = self.cluster.stored(volume.name)
-        stored.metadata['conf_rbd_cache'] = 'true'
-        self.data(volume, _PLUGGED)
 
     def test_nobody_asks(self) -> None:
         """Without a request, there is no refusal, and no image is opened."""
