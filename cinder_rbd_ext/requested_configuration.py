@@ -2,8 +2,8 @@
 
 """The configuration that the image of a volume should have."""
 
+from collections.abc import Mapping
 import dataclasses
-import functools
 from typing import Any
 
 from oslo_log import log as logging
@@ -12,12 +12,17 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import type_specs
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
-from rbd_volume_options import image_configuration
+from rbd_volume_options import definitions
 from rbd_volume_options import image_record
+from rbd_volume_options import keys
+from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import request
+from rbd_volume_options import sizes
 from rbd_volume_options import volume_items
 
 LOG = logging.getLogger(__name__)
+_Kind = definitions.Kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,16 +48,43 @@ class Target:
     ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
         """Return the keys of the volume that are in force, and all values.
 
+        Whether tenants may set a key was checked when it was set, and is
+        checked here if neither the API extension nor the driver accepted the
+        value.
+
         :raises OptionError: for invalid keys of the type
         """
         metadata = request.metadata_of(self.volume)
-        return image_configuration.requested(
-            metadata,
-            type_specs.with_maxima(self.volume_type, metadata),
-            self.new_size or self.volume.size,
-            settings,
-            functools.partial(record.is_accepted, self.volume),
-        )
+        specs = type_specs.with_maxima(self.volume_type, metadata)
+        configuring = registry.keys_of_kind(_Kind.IMAGE_CONFIGURATION)
+        relevant = {
+            *(keys.TENANT_OPTIONS, *configuring),
+            *registry.keys_of_kind(_Kind.LIMIT_RULE),
+        }
+        specs = {
+            k: v
+            for k, v in specs.items()
+            if k in relevant or not k.startswith(keys.PREFIX)
+        }
+        size = (self.new_size or self.volume.size) * sizes.GIB
+
+        def values(own: Mapping[str, str]) -> dict[str, Any]:
+            new = {
+                k: v
+                for k, v in own.items()
+                if not record.is_accepted(self.volume, k, v)
+            }
+            if new:
+                request.check_tenant(new, specs, settings)
+            requested = request.read_request(
+                own, specs, settings, is_checked=True
+            )
+            return plan.configuration_of(
+                requested.resolve(), size, is_accepted=True
+            )
+
+        named = {k: metadata[k] for k in configuring if k in metadata}
+        return accepted_keys.Acceptance(named, {}).applied(values)
 
     def difference(
         self, settings: backend_settings.BackendSettings

@@ -8,23 +8,16 @@ inherited entries and gets those of its own volume. They replace any other.
 Without them, entries of Cinder's QoS specs or of an operator are left alone.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 from typing import Any
 
-from rbd_volume_options import accepted_keys
-from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import ownership
-from rbd_volume_options import plan
 from rbd_volume_options import registry
-from rbd_volume_options import request
-from rbd_volume_options import sizes
 from rbd_volume_options.families import cache_modes
 
 _PREFIX = 'conf_'
@@ -34,59 +27,6 @@ _BY_CLIENT = 0
 
 #: The entry that overrides QEMU's cache mode.
 CACHE_OVERRIDE = 'conf_rbd_cache'
-
-
-def _configuration_keys() -> list[str]:
-    return registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION)
-
-
-def _relevant(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the items that matter to the configuration of an image."""
-    ours = {
-        keys.TENANT_OPTIONS,
-        *_configuration_keys(),
-        *registry.keys_of_kind(definitions.Kind.LIMIT_RULE),
-    }
-    return {
-        k: v
-        for k, v in items.items()
-        if k in ours or not k.startswith(keys.PREFIX)
-    }
-
-
-def requested(
-    metadata: Mapping[str, str],
-    specs: Mapping[str, str],
-    size: int,
-    settings: backend_settings.BackendSettings,
-    is_accepted: Callable[[str, str], bool],
-) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
-    """Return the configuration that a volume and its type request.
-
-    Whether tenants may set a key was checked when it was set, and is checked
-    here if neither the API extension nor the driver accepted the value.
-
-    :param size: of the volume, in GiB
-    :param is_accepted: returns whether the value of a key was accepted
-    :returns: the keys of the volume that are in force, and the values by key
-    :raises OptionError: for invalid keys of the type
-    """
-    relevant = _relevant(specs)
-
-    def values(own: Mapping[str, str]) -> dict[str, Any]:
-        new = {k: v for k, v in own.items() if not is_accepted(k, v)}
-        if new:
-            request.check_tenant(new, relevant, settings)
-        return plan.configuration_of(
-            request.read_request(
-                own, relevant, settings, is_checked=True
-            ).resolve(),
-            size * sizes.GIB,
-            is_accepted=True,
-        )
-
-    named = {k: metadata[k] for k in _configuration_keys() if k in metadata}
-    return accepted_keys.Acceptance(named, {}).applied(values)
 
 
 def _entries() -> dict[str, definitions.Option]:

@@ -409,7 +409,11 @@ def check_contradictions(values: Mapping[str, Any]) -> None:
             )
     chosen = values.get(keys.FEATURES)
     wanted = values.get(keys.OBJECT_MAP)
-    if None in (chosen, wanted) or wanted is (features.OBJECT_MAP in chosen):
+    if (
+        chosen is None
+        or wanted is None
+        or wanted is (features.OBJECT_MAP in chosen)
+    ):
         return
     raise errors.OptionError(
         keys.OBJECT_MAP,
