@@ -91,11 +91,17 @@ class ValueType(enum.Enum):
 class Policy:
     """A policy for keys in the metadata of volumes.
 
+    :ivar subject: the key or the kind of keys, without prefix
     :ivar action: what it allows; the keys follow
     """
 
-    name: str
+    subject: str
     action: str
+
+    @property
+    def name(self) -> str:
+        """The name in policy files."""
+        return f'{POLICY}:set_{self.subject}'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -89,7 +89,7 @@ def key_families() -> dict[str, frozenset[str]]:
     for key in volume_keys():
         policy = OPTIONS[key].policy
         if policy:
-            name = f'{keys.PREFIX}{policy.name.rpartition(":set_")[2]}'
+            name = f'{keys.PREFIX}{policy.subject}'
             families.setdefault(name, set()).add(key)
     return {
         name: frozenset(own)

@@ -22,7 +22,7 @@ from rbd_volume_options import ownership
 #: Name of the image metadata.
 KEY = 'rbd_volume_options_trash'
 #: Name of the image metadata with the reason why the image was not removed
-#: yet, one of :data:`BLOCKERS`.
+#: yet.
 BLOCKED_KEY = 'rbd_volume_options_trash_blocked'
 
 #: The image of a volume that was deleted.
@@ -32,12 +32,12 @@ KEPT = 'kept'
 #: A copy that did not replace an image.
 COPY = 'copy'
 
+# Reasons.
 CLIENTS = 'clients'
 CLONES = 'clones'
 FAILURE = 'failure'
 GROUP = 'group'
 SNAPSHOTS = 'snapshots'
-BLOCKERS = (CLIENTS, CLONES, FAILURE, GROUP, SNAPSHOTS)
 
 #: Maximum number of seconds between the mark and the move, with the
 #: difference of the clocks of two hosts.

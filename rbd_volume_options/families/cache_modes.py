@@ -115,11 +115,6 @@ def librbd_caches(setting: str) -> bool:
 
 Phrase = phrases.Phrase
 
-SET_CACHE_MODE = definitions.Policy(
-    f'{definitions.POLICY}:set_cache_mode',
-    'Set or change the cache mode of the attachments of a volume',
-)
-
 OPTIONS = (
     definitions.Option(
         key=keys.CACHE_MODE,
@@ -144,7 +139,10 @@ OPTIONS = (
             'rbd_allowed_cache_modes. If unset, the compute host decides '
             '([libvirt] disk_cachemodes).'
         ),
-        policy=SET_CACHE_MODE,
+        policy=definitions.Policy(
+            'cache_mode',
+            'Set or change the cache mode of the attachments of a volume',
+        ),
         attribute=definitions.ATTRIBUTE_CACHE_MODES,
         unset=Phrase('Default: set by the compute host'),
         fixed=False,

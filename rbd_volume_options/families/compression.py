@@ -8,11 +8,6 @@ from rbd_volume_options import phrases
 
 Phrase = phrases.Phrase
 
-SET_COMPRESSION_HINT = definitions.Policy(
-    f'{definitions.POLICY}:set_compression_hint',
-    'Set or change the compression hint of a volume',
-)
-
 _COMPRESSION_HINTS = {
     'none': Phrase('the mode of the pool decides'),
     'compressible': Phrase('saves space'),
@@ -52,7 +47,10 @@ OPTIONS = (
             'and does not compress incompressible data in pools with '
             'aggressive. If unset, images have no hint.'
         ),
-        policy=SET_COMPRESSION_HINT,
+        policy=definitions.Policy(
+            'compression_hint',
+            'Set or change the compression hint of a volume',
+        ),
         attribute=f'{definitions.ALIAS}:compression_hint',
         fixed=False,
         takes_effect=Phrase(

@@ -87,21 +87,6 @@ def granularity_in_bytes(
 
 Phrase = phrases.Phrase
 
-SET_DISCARD = definitions.Policy(
-    f'{definitions.POLICY}:set_discard',
-    'Set or change whether a volume accepts discards',
-)
-
-SET_DISCARD_GRANULARITY = definitions.Policy(
-    f'{definitions.POLICY}:set_discard_granularity',
-    'Set or change the discard granularity of a volume',
-)
-
-SET_DETECT_ZEROES = definitions.Policy(
-    f'{definitions.POLICY}:set_detect_zeroes',
-    'Set or change how writes of zeros to a volume are treated',
-)
-
 _ZEROES = {
     'off': Phrase('zeros are written like other data'),
     'on': Phrase('zeros are not sent to the storage'),
@@ -131,7 +116,10 @@ OPTIONS = (
             'default. The metadata and the type of a volume override it '
             'with rbd:discard. If unset, they do.'
         ),
-        policy=SET_DISCARD,
+        policy=definitions.Policy(
+            'discard',
+            'Set or change whether a volume accepts discards',
+        ),
         attribute=f'{definitions.ALIAS}:discard',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
@@ -167,7 +155,10 @@ OPTIONS = (
             'Volumes with a granularity cannot be attached on compute hosts '
             'with an older libvirt than 9.7. If unset, QEMU decides.'
         ),
-        policy=SET_DISCARD_GRANULARITY,
+        policy=definitions.Policy(
+            'discard_granularity',
+            'Set or change the discard granularity of a volume',
+        ),
         attribute=f'{definitions.ALIAS}:discard_granularity',
         unset=Phrase('Default: set by QEMU'),
         fixed=False,
@@ -209,7 +200,10 @@ OPTIONS = (
             'attached on compute hosts without the Nova plug-in. If unset, '
             'zeros are written like other data.'
         ),
-        policy=SET_DETECT_ZEROES,
+        policy=definitions.Policy(
+            'detect_zeroes',
+            'Set or change how writes of zeros to a volume are treated',
+        ),
         attribute=f'{definitions.ALIAS}:detect_zeroes',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),

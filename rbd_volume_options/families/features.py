@@ -14,7 +14,7 @@ from rbd_volume_options import phrases
 Phrase = phrases.Phrase
 
 SET_FEATURES = definitions.Policy(
-    f'{definitions.POLICY}:set_features', 'Set the image features of a volume'
+    'features', 'Set the image features of a volume'
 )
 
 

@@ -14,9 +14,7 @@ from rbd_volume_options import sizes
 
 Phrase = phrases.Phrase
 
-SET_LAYOUT = definitions.Policy(
-    f'{definitions.POLICY}:set_layout', 'Set the layout of a volume'
-)
+SET_LAYOUT = definitions.Policy('layout', 'Set the layout of a volume')
 
 
 def _size_bounds(smallest: int) -> dict[str, Any]:

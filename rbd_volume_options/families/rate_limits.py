@@ -15,7 +15,7 @@ from rbd_volume_options import sizes
 Phrase = phrases.Phrase
 
 SET_LIMITS = definitions.Policy(
-    f'{definitions.POLICY}:set_limits',
+    'limits',
     'Set or change the limits on reads and writes of a volume',
 )
 

@@ -156,10 +156,6 @@ def check_bootable(values: Mapping[str, Any]) -> None:
 
 Phrase = phrases.Phrase
 
-SET_SECTOR_SIZE = definitions.Policy(
-    f'{definitions.POLICY}:set_sector_size', 'Set the sector size of a volume'
-)
-
 OPTIONS = (
     definitions.Option(
         key=keys.SECTOR_SIZE,
@@ -192,7 +188,9 @@ OPTIONS = (
             'only. Volumes from volumes and snapshots have the sector '
             'size of their source. If unset, disk_geometry applies.'
         ),
-        policy=SET_SECTOR_SIZE,
+        policy=definitions.Policy(
+            'sector_size', 'Set the sector size of a volume'
+        ),
         attribute=definitions.ATTRIBUTE_SECTOR_SIZE,
         inherited=True,
         connection_items=connection_items,

@@ -46,9 +46,7 @@ OPTION = definitions.Option(
     parse=_parse,
     conf_type='pace',
     conf_help='Default pace of volumes.',
-    policy=definitions.Policy(
-        f'{definitions.POLICY}:set_pace', 'Set the pace'
-    ),
+    policy=definitions.Policy('pace', 'Set the pace'),
     attribute=f'{definitions.ALIAS}:pace_hint',
     fixed=False,
     takes_effect='within seconds',
