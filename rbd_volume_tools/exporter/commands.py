@@ -3,7 +3,6 @@
 """``cinder-rbd-ext exporter``: the audit as metrics for Prometheus."""
 
 import argparse
-import functools
 import importlib
 import os
 import pathlib
@@ -97,19 +96,18 @@ class Exporter(exit_status.StatusCommand):
                 f'{error}. Install prometheus-client.'
             ) from error
         refreshed = refresher.Refresher(
-            lambda: run.of_options(
-                self.app,
-                parsed_args,
-                timeout=parsed_args.ceph_timeout,
-                with_usage=parsed_args.usage,
-            ),
-            parsed_args.interval,
-            self._report,
-            samples_of=functools.partial(
-                metrics.of_report,
+            lambda: metrics.of_report(
+                run.of_options(
+                    self.app,
+                    parsed_args,
+                    timeout=parsed_args.ceph_timeout,
+                    with_usage=parsed_args.usage,
+                ),
                 has_usage=parsed_args.usage,
                 has_images=parsed_args.image_table,
             ),
+            parsed_args.interval,
+            self._report,
         )
         if parsed_args.textfile:
             self._write(exposition, refreshed, parsed_args.textfile)

@@ -31,17 +31,18 @@ class AuditCollector(registry.Collector):
     def collect(self) -> Iterator[core.Metric]:
         """Yield the metrics that have values."""
         state = self._state()
-        samples = [metrics.Sample(metrics.UP, float(state.up)), *state.samples]
-        if self._ages and state.succeeded is not None:
-            age = max(0.0, time.time() - state.succeeded)
-            samples.append(metrics.Sample(metrics.AGE, age))
+        values = metrics.Values(state.values)
+        values.add(metrics.UP, float(state.up))
+        succeeded = values.get((metrics.SUCCEEDED, ()))
+        if self._ages and succeeded is not None:
+            values.add(metrics.AGE, max(0.0, time.time() - succeeded))
         for metric in metrics.METRICS:
             family = core.GaugeMetricFamily(
                 metric.name, metric.text, labels=metric.labels
             )
-            for each in samples:
-                if each.metric is metric:
-                    family.add_metric(each.labels, each.value)
+            for (which, labels), value in values.items():
+                if which is metric:
+                    family.add_metric(labels, value)
             if family.samples:
                 yield family
 

@@ -28,6 +28,9 @@ MAX_TYPES = 50
 #: Number of projects with their own label: those with the most bytes.
 MAX_PROJECTS = 200
 
+#: Returns the label of a volume type or a project.
+_Label = Callable[[str], str]
+
 #: Value of the label "blocked_by" during the delay of an image in the trash.
 DELAY = 'delay'
 
@@ -154,70 +157,55 @@ METRICS = tuple(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Sample:
-    """A value of a metric.
+class Values(dict[tuple[Metric, tuple[str, ...]], float]):
+    """Values of metrics, by the values of their labels."""
 
-    :ivar labels: values of the labels of the metric, in their order
-    """
-
-    metric: Metric
-    value: float
-    labels: tuple[str, ...] = ()
-
-
-_Samples = Iterator[Sample]
-#: Returns the label of a volume type or a project.
-_Label = Callable[[str], str]
+    def add(self, metric: Metric, value: float, *labels: str) -> None:
+        """Add what one image, entry of the trash or finding has."""
+        before = self.get((metric, labels))
+        self[metric, labels] = (
+            value if before is None else metric.joined(before, value)
+        )
 
 
 def of_report(
     audited: report.Report, has_usage: bool = False, has_images: bool = False
-) -> _Samples:
-    """Yield the values of a report.
+) -> Values:
+    """Return the values of a report.
 
     :param has_usage: whether with the bytes of each project
     :param has_images: whether with the table of images
     """
-    values: dict[tuple[Metric, tuple[str, ...]], float] = {}
-    for each in _parts(audited, has_usage, has_images):
-        key = each.metric, each.labels
-        before = values.get(key)
-        values[key] = (
-            each.value
-            if before is None
-            else each.metric.joined(before, each.value)
-        )
-    for (metric, labels), value in values.items():
-        yield Sample(metric, value, labels)
-
-
-def _parts(
-    audited: report.Report, has_usage: bool, has_images: bool
-) -> _Samples:
-    """Yield what each image, entry of the trash and finding adds."""
+    values = Values()
+    values.add(SUCCEEDED, audited.taken.timestamp())
+    values.add(DURATION, audited.seconds)
     numbers: collections.Counter[str] = collections.Counter()
-    for each in audited.counts:
-        numbers[each.volume_type] += each.number
-    type_label = _limited(numbers, MAX_TYPES)
-    yield Sample(SUCCEEDED, audited.taken.timestamp())
-    yield Sample(DURATION, audited.seconds)
-    yield from _of_counts(audited, type_label)
-    yield from _of_scans(audited)
-    yield from _of_removals(audited)
-    yield from _of_limits(audited, type_label)
-    yield from _of_findings(audited)
-    yield from _of_attachments(audited)
-    if has_usage:
-        yield from _of_usage(audited, type_label)
-    if has_images:
-        for image in _images(audited):
-            if volume := audited.volume_of(image):
-                labels = (
-                    *(image.pool, image.name),
-                    *(volume.ident, volume.project),
-                )
-                yield Sample(IMAGE_INFO, 1, labels)
+    sizes: collections.Counter[str] = collections.Counter()
+    for image in _images(audited):
+        numbers[audited.type_of(image)] += 1
+        sizes[_project(audited, image)] += image.size
+    type_of = _limited(numbers, MAX_TYPES)
+    project_of = _limited(sizes, MAX_PROJECTS)
+    for each in audited.scans:
+        # Nothing is known about another pool; 0 would be wrong.
+        if not each.is_forbidden:
+            for state in images.MapState:
+                values.add(SNAPSHOTS, 0, each.pool, state.value)
+            values.add(TRASH, len(each.trash), each.pool)
+    for image in _images(audited):
+        volume_type = type_of(audited.type_of(image))
+        _add_image(values, image, volume_type)
+        volume = audited.volume_of(image)
+        if has_usage:
+            project = project_of(_project(audited, image))
+            _add_usage(values, image, volume_type, project)
+        if has_images and volume:
+            labels = image.pool, image.name, volume.ident, volume.project
+            values.add(IMAGE_INFO, 1, *labels)
+    _add_removals(values, audited)
+    _add_findings(values, audited)
+    _add_attachments(values, audited)
+    return values
 
 
 def _limited(sizes: collections.Counter[str], most: int) -> _Label:
@@ -235,59 +223,37 @@ def _images(audited: report.Report) -> Iterator[images.Image]:
         yield from each.found
 
 
-def _of_usage(audited: report.Report, type_label: _Label) -> _Samples:
-    """Yield the bytes of each project; those without a volume have none."""
-    sizes: collections.Counter[str] = collections.Counter()
-    for image in _images(audited):
-        sizes[_project(audited, image)] += image.size
-    project_label = _limited(sizes, MAX_PROJECTS)
-    for image in _images(audited):
-        labels = (
-            image.pool,
-            type_label(audited.type_of(image)),
-            project_label(_project(audited, image)),
-        )
-        yield Sample(USAGE_PROVISIONED, image.size, labels)
-        yield Sample(USAGE_UNKNOWN, image.used is None, labels)
-        if image.used is not None:
-            yield Sample(USAGE_USED, image.used, labels)
-
-
 def _project(audited: report.Report, image: images.Image) -> str:
+    """Return the project of an image; empty without a volume."""
     volume = audited.volume_of(image)
     return volume.project if volume else ''
 
 
-def _of_counts(audited: report.Report, type_label: _Label) -> _Samples:
-    for each in audited.counts:
-        labels = (
-            *(each.pool, _label(each.owner)),
-            *(type_label(each.volume_type), each.map_state.value),
-        )
-        yield Sample(IMAGES, each.number, labels)
-        yield Sample(PROVISIONED, each.size, labels)
+def _add_image(values: Values, image: images.Image, volume_type: str) -> None:
+    """Add what is known of an image, and the limits that its clients apply."""
+    pool, state = image.pool, image.map_state
+    owner = names.of_image(image.name).owner.name.lower()
+    values.add(IMAGES, 1, pool, owner, volume_type, state.value)
+    values.add(PROVISIONED, image.size, pool, owner, volume_type, state.value)
+    if state is not images.MapState.VALID:
+        values.add(DELETION, image.objects, pool, owner)
+    for snapshot in image.snapshots:
+        values.add(SNAPSHOTS, 1, pool, snapshot.map_state.value)
+    for name, limit in configuration.limits(image.overrides):
+        values.add(LIMITED, 1, pool, volume_type, name)
+        values.add(LIMITS, limit, pool, volume_type, name)
 
 
-def _of_scans(audited: report.Report) -> _Samples:
-    for each in audited.scans:
-        if each.is_forbidden:
-            # Nothing is known about the pool; 0 would be wrong.
-            continue
-        for state in images.MapState:
-            yield Sample(SNAPSHOTS, 0, (each.pool, state.value))
-        for image in each.found:
-            for snapshot in image.snapshots:
-                labels = (each.pool, snapshot.map_state.value)
-                yield Sample(SNAPSHOTS, 1, labels)
-            if image.map_state is not images.MapState.VALID:
-                owner = names.of_image(image.name).owner
-                labels = (each.pool, _label(owner))
-                yield Sample(DELETION, image.objects, labels)
-        yield Sample(TRASH, len(each.trash), (each.pool,))
+def _add_usage(values: Values, image: images.Image, *labels: str) -> None:
+    labels = image.pool, *labels
+    values.add(USAGE_PROVISIONED, image.size, *labels)
+    values.add(USAGE_UNKNOWN, image.used is None, *labels)
+    if image.used is not None:
+        values.add(USAGE_USED, image.used, *labels)
 
 
-def _of_removals(audited: report.Report) -> _Samples:
-    """Yield what the driver will remove from the trash, by project."""
+def _add_removals(values: Values, audited: report.Report) -> None:
+    """Add what the driver will remove from the trash, by project."""
     waiting = [
         (entry, entry.mark)
         for each in audited.scans
@@ -295,50 +261,34 @@ def _of_removals(audited: report.Report) -> _Samples:
         if entry.mark
     ]
     numbers = collections.Counter(mark.project for _, mark in waiting)
-    project_label = _limited(numbers, MAX_TYPES)
+    project_of = _limited(numbers, MAX_TYPES)
     for entry, mark in waiting:
-        labels = (
-            entry.pool,
-            project_label(mark.project),
-            DELAY if entry.expires > audited.taken else entry.blocked,
-        )
-        yield Sample(WAITING, 1, labels)
-        yield Sample(WAITING_BYTES, mark.size, labels)
-        yield Sample(WAITING_SINCE, entry.expires.timestamp(), labels)
+        blocked = DELAY if entry.expires > audited.taken else entry.blocked
+        labels = entry.pool, project_of(mark.project), blocked
+        values.add(WAITING, 1, *labels)
+        values.add(WAITING_BYTES, mark.size, *labels)
+        values.add(WAITING_SINCE, entry.expires.timestamp(), *labels)
 
 
-def _of_limits(audited: report.Report, type_label: _Label) -> _Samples:
-    """Yield the limits that clients of the images apply, by volume type."""
-    for image in _images(audited):
-        volume_type = type_label(audited.type_of(image))
-        for name, limit in configuration.limits(image.overrides):
-            labels = (image.pool, volume_type, name)
-            yield Sample(LIMITED, 1, labels)
-            yield Sample(LIMITS, limit, labels)
-
-
-def _of_findings(audited: report.Report) -> _Samples:
-    """Yield a value for each kind, even 0, so that alerts are resolved."""
+def _add_findings(values: Values, audited: report.Report) -> None:
+    """Add a value for each kind, even 0, so that alerts are resolved."""
     for each in audited.scans:
         for kind in findings.KINDS.values():
             # Nothing is known about other kinds; 0 would be wrong.
             if not each.is_forbidden or kind is findings.FORBIDDEN:
-                yield _of_kind(each.pool, kind, 0)
+                severity = kind.severity.name.lower()
+                values.add(FINDINGS, 0, each.pool, kind.code, severity)
     for found in audited.found:
-        yield _of_kind(found.pool, found.kind, 1)
+        severity = found.kind.severity.name.lower()
+        values.add(FINDINGS, 1, found.pool, found.kind.code, severity)
 
 
-def _of_kind(pool: str, kind: findings.Kind, number: int) -> Sample:
-    severity = kind.severity.name.lower()
-    return Sample(FINDINGS, number, (pool, kind.code, severity))
-
-
-def _of_attachments(audited: report.Report) -> _Samples:
-    """Yield a value for each state, if the volumes are known."""
+def _add_attachments(values: Values, audited: report.Report) -> None:
+    """Add a value for each state, if the volumes are known."""
     if audited.known is None:
         return
     for state in compute_hosts.State:
-        yield Sample(ATTACHMENTS, 0, (_state(state),))
+        values.add(ATTACHMENTS, 0, _state(state))
     for volume in audited.known.volumes.values():
         in_force = (
             volume.made.get(image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
@@ -349,12 +299,8 @@ def _of_attachments(audited: report.Report) -> _Samples:
                 state = compute_hosts.compare_modes(
                     mode, in_force.get(attachment)
                 )
-                yield Sample(ATTACHMENTS, 1, (_state(state),))
+                values.add(ATTACHMENTS, 1, _state(state))
 
 
 def _state(state: compute_hosts.State) -> str:
     return state.value.replace(' ', '_')
-
-
-def _label(owner: names.Owner) -> str:
-    return owner.name.lower()

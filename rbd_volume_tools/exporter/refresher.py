@@ -3,12 +3,10 @@
 """The last audit, and a thread that repeats it."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 import dataclasses
 import threading
 import time
 
-from rbd_volume_tools.audit import report
 from rbd_volume_tools.exporter import metrics
 
 
@@ -17,37 +15,29 @@ class AuditState:
     """The known state of the images.
 
     :ivar up: whether the last audit succeeded
-    :ivar samples: values of the last successful audit, even if a later one
-        failed
-    :ivar succeeded: time when that audit began; None if there was none
+    :ivar values: of the last successful audit, even if a later one failed
     """
 
     up: bool = False
-    samples: tuple[metrics.Sample, ...] = ()
-    succeeded: float | None = None
+    values: metrics.Values = dataclasses.field(default_factory=metrics.Values)
 
 
 class Refresher:
     """Repeats an audit in the background.
 
-    :param audit: runs one
+    :param audit: runs one, and returns its values
     :param interval: seconds between the beginnings of two audits
     :param report_failure: called with the reason if an audit fails
     :param clock: returns the Unix time in seconds
-    :param samples_of: returns the values of a report
     """
 
     def __init__(
         self,
-        audit: Callable[[], report.Report],
+        audit: Callable[[], metrics.Values],
         interval: float,
         report_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.time,
-        samples_of: Callable[
-            [report.Report], Iterable[metrics.Sample]
-        ] = metrics.of_report,
     ) -> None:
-        self._samples_of = samples_of
         self._audit = audit
         self._interval = interval
         self._report_failure = report_failure
@@ -78,16 +68,10 @@ class Refresher:
         """Run one audit. A failure is reported, not raised."""
         self._began = self._clock()
         try:
-            audited = self._audit()
+            self._state = AuditState(True, self._audit())
         except Exception as error:
             self._state = dataclasses.replace(self._state, up=False)
             self._report_failure(error)
-        else:
-            self._state = AuditState(
-                True,
-                tuple(self._samples_of(audited)),
-                audited.taken.timestamp(),
-            )
         finally:
             self._began = None
 

@@ -22,7 +22,7 @@ class ExpositionTest(base.TestCase):
 
     def test_text_can_be_parsed_by_prometheus(self) -> None:
         state = refresher.AuditState(
-            True, (metrics.Sample(metrics.TRASH, 2, (_NAME,)),), 1.0
+            True, metrics.Values({(metrics.TRASH, (_NAME,)): 2})
         )
         text = exposition.text(state)
         self.assertEqual(
@@ -37,7 +37,8 @@ class ExpositionTest(base.TestCase):
         self.assertEqual({'pool': _NAME}, family.samples[0].labels)
 
     def test_server_has_the_age(self) -> None:
-        state = refresher.AuditState(True, (), time.time() - 60)
+        state = refresher.AuditState(True)
+        state.values.add(metrics.SUCCEEDED, time.time() - 60)
         registry = exposition.registered(lambda: state, ages=True)
         age = registry.get_sample_value('rbd_audit_age_seconds')
         self.assertIsNotNone(age)

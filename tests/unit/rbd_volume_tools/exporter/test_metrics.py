@@ -44,13 +44,13 @@ class MetricsTest(base.TestCase):
         """Return the values by metric and labels, without the prefix."""
         pools = [pool or facts.pool(*scanned)]
         made = report.make(_TAKEN, 2.5, pools, some, known)
-        samples = list(metrics.of_report(made, **how))
-        for each in samples:
-            self.assertEqual(len(each.metric.labels), len(each.labels))
-            self.assertIn(each.metric, metrics.METRICS)
+        values = metrics.of_report(made, **how)
+        for metric, labels in values:
+            self.assertEqual(len(metric.labels), len(labels))
+            self.assertIn(metric, metrics.METRICS)
         return {
-            ' '.join((each.metric.name[10:], *each.labels)): each.value
-            for each in samples
+            ' '.join((metric.name[10:], *labels)): value
+            for (metric, labels), value in values.items()
         }
 
     def check(

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
-import datetime
 import threading
 import time
 
-from rbd_volume_tools.audit import report
+from rbd_volume_tools.exporter import metrics
 from rbd_volume_tools.exporter import refresher
 from tests.unit import base
-
-_TAKEN = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class RefresherTest(base.TestCase):
@@ -20,7 +17,7 @@ class RefresherTest(base.TestCase):
         self.failures: list[str] = []
         self.refreshed = self.make(self.audit)
 
-    def make(self, audit: Callable[[], report.Report]) -> refresher.Refresher:
+    def make(self, audit: Callable[[], metrics.Values]) -> refresher.Refresher:
         return refresher.Refresher(
             audit,
             100,
@@ -28,21 +25,21 @@ class RefresherTest(base.TestCase):
             lambda: self.now,
         )
 
-    def audit(self) -> report.Report:
+    def audit(self) -> metrics.Values:
         if self.fault:
             raise self.fault
-        return report.make(_TAKEN, 1, [], [], None)
+        return metrics.Values({(metrics.DURATION, ()): 1})
 
     def test_a_failure_keeps_the_last_values(self) -> None:
         self.refreshed.refresh()
         before = self.refreshed.state
         self.assertTrue(before.up)
-        self.assertEqual(_TAKEN.timestamp(), before.succeeded)
+        self.assertEqual([1], list(before.values.values()))
         self.fault = OSError('no cluster')
         self.refreshed.refresh()
         after = self.refreshed.state
         self.assertFalse(after.up)
-        self.assertEqual(before.samples, after.samples)
+        self.assertEqual(before.values, after.values)
         self.assertEqual(['no cluster'], self.failures)
         self.fault = None
         self.refreshed.refresh()
@@ -52,7 +49,7 @@ class RefresherTest(base.TestCase):
         self.refreshed.refresh()
         entered, go_on = threading.Event(), threading.Event()
 
-        def hang() -> report.Report:
+        def hang() -> metrics.Values:
             entered.set()
             go_on.wait(10)
             return self.audit()
@@ -73,7 +70,7 @@ class RefresherTest(base.TestCase):
         began: list[float] = []
         ended = threading.Event()
 
-        def audit() -> report.Report:
+        def audit() -> metrics.Values:
             began.append(time.monotonic())
             if len(began) == 3:
                 ended.set()
