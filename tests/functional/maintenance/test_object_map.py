@@ -138,18 +138,7 @@ class EnableTest(object_map_case.ObjectMapTestCase):
 
 @runs.tags(runs.NIGHTLY)
 class OtherActionsTest(object_map_case.ObjectMapTestCase):
-    """Plans, rebuilds and the way back."""
-
-    def test_plan_changes_nothing(self) -> None:
-        name = self.volume(object_map_case.PLAIN)
-        status, rows = self.planned('enable', '--volumes')
-        self.assertEqual(0, status, self.messages)
-        self.assertEqual('planned', rows[name]['Status'])
-        self.assertEqual(
-            'enable exclusive-lock; enable fast-diff,object-map; rebuild maps',
-            rows[name]['Detail'],
-        )
-        self.assertFalse(self.has_map(name))
+    """Rebuilds and the way back."""
 
     def test_rebuild_and_disable(self) -> None:
         name = self.volume(object_map_case.LOCKED)

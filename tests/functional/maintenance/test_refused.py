@@ -8,7 +8,6 @@ import time
 import rados
 import rbd
 
-from rbd_volume_options import definitions
 from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
@@ -125,29 +124,3 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         rbd.RBD().rename(ioctx, 'former', name)
         changes.make(item, ioctx, frozenset())
         self.assertTrue(self.has_map(name))
-
-    @runs.tags(runs.NIGHTLY)
-    def test_multiattach_and_keys(self) -> None:
-        shared = self.volume(object_map_case.PLAIN, multiattach=True)
-        decided = self.volume(
-            object_map_case.PLAIN, metadata={'rbd:object_map': 'false'}
-        )
-        recorded = self.volume(
-            object_map_case.PLAIN,
-            made={definitions.ATTRIBUTE_FEATURES: ['layering']},
-        )
-        self.types['plain'] = {'rbd:features': 'layering'}
-        typed = self.volume(object_map_case.PLAIN, volume_type='plain')
-        busy = self.volume(object_map_case.PLAIN, status='extending')
-        status, rows = self.changed('enable', '--volumes')
-        self.assertEqual(1, status)
-        expected = {
-            shared: 'several servers',
-            decided: 'set in volume metadata',
-            recorded: 'recorded in Cinder',
-            typed: 'set in volume type',
-            busy: 'the volume is extending',
-        }
-        for name, detail in expected.items():
-            self.assertIn(detail, rows[name]['Detail'])
-            self.assertFalse(self.has_map(name))

@@ -125,6 +125,13 @@ class MarksTest(commands.CommandTestCase):
         self.assertIs(marks.CHANGED, error.reason)
         self.written.assert_not_called()
 
+    def test_mark_of_another_cloud_since_the_plan_is_kept(self) -> None:
+        text = ownership.mark('another', 1, 'abc')
+        self.read.return_value = text, 1
+        error = self.assertRaises(outcomes.Refused, self.apply_mark)
+        self.assertIs(marks.CHANGED, error.reason)
+        self.written.assert_not_called()
+
     def test_header_that_changed_meanwhile_is_refused(self) -> None:
         librados = stubs.cluster(self.pool).librados
         self.written.side_effect = librados.OSError('x', errno=errno.ERANGE)

@@ -25,7 +25,6 @@ from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import outcomes
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
-from tests.unit.rbd_volume_tools.fleet import stubs
 
 #: The image of a deleted volume, and that of one that Cinder has.
 NAME, LIVE = f'volume-{facts.OTHER}', f'volume-{facts.IDENT}'
@@ -57,7 +56,6 @@ class Orphan:
         self.children: list[str] = []
         self.moved: list[tuple[str, int]] = []
         self.snapshots: list[str] = []
-        self.namespaces: dict[str, int] = {}
         self.librbd = self.librados = self
         self.fault = ''
 
@@ -106,25 +104,15 @@ class Orphan:
 
     def list_snaps(self) -> list[dict[str, Any]]:
         return [
-            {
-                'id': name,
-                'name': name,
-                'namespace': self.namespaces.get(name, 0),
-            }
+            {'id': name, 'name': name, 'namespace': 0}
             for name in self.snapshots
         ]
 
     def is_protected_snap(self, name: str) -> bool:
-        """Answer about the snapshots of users only."""
-        if self.namespaces.get(name):
-            raise stubs.ImageNotFound(name)
         return False
 
     def remove_snap_by_id(self, ident: str) -> None:
         self.snapshots.remove(ident)
-
-    def trash_remove(self, ioctx: Any, ident: str, force: bool) -> None:
-        self.purged = ident
 
     def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
         self.moved.append((name, delay))

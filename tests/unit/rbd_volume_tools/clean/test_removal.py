@@ -33,10 +33,6 @@ class RemovalTest(leftover_case.LeftoverTestCase):
         error = self.assertRaises(outcomes.Refused, self.apply, item)
         self.assertEqual(reason.code, error.reason.code)
 
-    def test_item_goes_to_the_trash_for_the_delay(self) -> None:
-        self.assertIn('2 days', self.apply(self.item()))
-        self.assertEqual(_MOVED, self.image.moved)
-
     @ddt.data('ident', 'accessed', 'lock')
     def test_image_that_changed_since_the_plan_is_refused(
         self, what: str
@@ -77,15 +73,6 @@ class RemovalTest(leftover_case.LeftoverTestCase):
         self.refused(self.item(findings.IN_TRASH), leftovers.CHANGED)
         self.assertEqual(['two'], self.image.snapshots)
 
-    def test_snapshot_in_the_trash_of_librbd_is_removed(self) -> None:
-        """It stays there if the client of its last clone was killed."""
-        self.trash()
-        self.image.snapshots = ['one', 'two']
-        self.image.namespaces = {'two': 2}
-        self.apply(self.item(findings.IN_TRASH))
-        self.assertEqual([], self.image.snapshots)
-        self.assertEqual('abc', self.image.purged)
-
     def test_stale_lock_is_broken_on_request_only(self) -> None:
         self.lock()
         broken: list[Any] = []
@@ -97,14 +84,6 @@ class RemovalTest(leftover_case.LeftoverTestCase):
         self.sources.breaks_locks = True
         self.apply(item)
         self.assertEqual([('client.40', 'auto 9')], broken)
-        self.assertEqual(_MOVED, self.image.moved)
-
-    def test_lock_of_an_earlier_run_with_the_journal_is_no_obstacle(
-        self,
-    ) -> None:
-        """A plan that was made after the kill shows it as a stale lock."""
-        self.lock()
-        self.apply(self.item(), 'client.40')
         self.assertEqual(_MOVED, self.image.moved)
 
     def test_snapshot_is_removed_while_its_image_is_not_locked(self) -> None:

@@ -159,14 +159,6 @@ class AttachTest(base.TestCase):
         )
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
-    def test_without_a_mode(self) -> None:
-        row = self._attach()
-        self.assertEqual(
-            ('/dev/vdb', None, None),
-            (row['device'], row['asked_cache_mode'], row['cache_mode']),
-        )
-        self.assertEqual({}, self.cloud.metadata)
-
     def test_mode_that_the_volume_asks_for(self) -> None:
         self.cloud.metadata = {'rbd:cache_mode': 'none', 'a': 'b'}
         row = self._attach()
@@ -197,9 +189,6 @@ class AttachTest(base.TestCase):
         self.assertEqual('unsafe: not allowed (HTTP 400)', text)
         self.assertEqual({'rbd:cache_mode': 'none'}, self.cloud.metadata)
         self.assertEqual('available', self.cloud.status)
-
-    def test_mode_that_is_none(self) -> None:
-        self.assertRaises(SystemExit, self._parsed, '--cache-mode', 'fast')
 
     def test_refused_by_nova(self) -> None:
         self.cloud.status = 'in-use'

@@ -49,11 +49,6 @@ class CreateTest(base.TestCase):
         self.assertEqual([], client.storage.posted)
         return str(error)
 
-    def test_request_without_options_has_no_metadata(self) -> None:
-        self.assertEqual(
-            {'name': 'v', 'size': 1}, self._request('v', '--size=1')
-        )
-
     def test_options_become_metadata(self) -> None:
         body = self._request(
             *('v', '--size', '8', '--type', 'rbd', '--object-size', '4M'),
@@ -115,13 +110,6 @@ class CreateTest(base.TestCase):
         """A stock driver would ignore the options silently."""
         text = self._fails(_client(extension=False), 'v', '--size', '1')
         self.assertIn('API extension not loaded', text)
-
-    def test_result_shows_metadata(self) -> None:
-        words = ('v', '--size', '1')
-        text = self.client.run(create.CreateRBDVolume, *words)
-        self.assertIn("| rbd:stripe_unit='64K' ", text)
-        rows = self.client.rows(create.CreateRBDVolume, *words)
-        self.assertEqual(_MADE, rows)
 
     @ddt.data(
         ('--object-size', '3M'),

@@ -34,15 +34,6 @@ class DoctorTest(commands.CommandTestCase):
     def check(self, *words: str) -> int:
         return self.run_plain('doctor', *words)
 
-    def test_rows_escape_control_characters(self) -> None:
-        words = ('--cinder-config', self.conf, '-f', 'json')
-        self.assertEqual(0, self.check(*words))
-        rows = self.rows()
-        self.assertEqual(['ok', 'notice'], [x['Result'] for x in rows])
-        self.assertEqual('\\x1b[1m', rows[1]['Seen'])
-        self.run_command('doctor', *words[:2], '--problems')
-        self.assertEqual(1, len(self.rows()))
-
     def test_status_follows_worst_finding(self) -> None:
         self.found.append(findings.Finding('c', 'd', _S.WARNING))
         self.assertEqual(1, self.check('--nova-config', self.conf))

@@ -56,7 +56,6 @@ class Image:
         return self
 
     librados = librbd
-    RBD_LOCK_MODE_EXCLUSIVE = 0
 
     @contextlib.contextmanager
     def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
@@ -105,14 +104,6 @@ class Image:
 
     def list_lockers(self) -> Any:
         return self.lockers
-
-    def lock_acquire(self, mode: int) -> None:
-        """Break the lock of a client that is gone, and acquire it."""
-        self.calls.append('acquire')
-
-    def lock_release(self) -> None:
-        self.calls.append('release')
-        self.lockers = []
 
     def update_features(self, mask: int, enabled: bool) -> None:
         """Enable or disable features."""

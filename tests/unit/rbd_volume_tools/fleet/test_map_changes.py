@@ -55,25 +55,6 @@ class ObjectMapsTest(base.TestCase):
             self.action, self.known, cluster, lambda ident: self.now
         ).make(item, None, ours)
 
-    def test_enable_adds_features_and_rebuilds_maps(self) -> None:
-        (change,) = self.planned(_Action.ENABLE, _target())
-        self.assertEqual(outcomes.Status.PLANNED, change.status)
-        self.assertEqual(facts.IDENT, change.volume)
-        self.assertEqual(
-            'enabled exclusive-lock; enabled fast-diff,object-map; '
-            'rebuilt 2 maps',
-            self.apply(change),
-        )
-        self.assertEqual(
-            [
-                'enable exclusive-lock',
-                'enable fast-diff,object-map',
-                'rebuild None',
-                'rebuild 7',
-            ],
-            self.image.calls,
-        )
-
     def test_disk_that_several_pools_have_is_refused(self) -> None:
         """Nova does not tell which of them is a copy."""
         disk = facts.image(f'{facts.OTHER}_disk')
@@ -118,19 +99,6 @@ class ObjectMapsTest(base.TestCase):
             (refused,) = self.planned(action, target)
             self.assertIs(outcomes.Status.REFUSED, refused.status)
             self.assertEqual('image-of-another-cloud', refused.code)
-
-    def test_resumed_run_also_releases_the_lock_of_the_killed_one(
-        self,
-    ) -> None:
-        (change,) = self.planned(_Action.ENABLE, _target())
-        self.image.there = facts.MAPPED
-        self.read.return_value = facts.image()
-        self.image.lockers = {
-            'tag': 'internal',
-            'lockers': [('client.40', 'auto 99', '10.0.0.1:0/6')],
-        }
-        self.assertIn('released the lock', self.apply(change, _OURS))
-        self.assertEqual(['acquire', 'release'], self.image.calls)
 
     @ddt.data(
         (None, decisions.REPLACED),

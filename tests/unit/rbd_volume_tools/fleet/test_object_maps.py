@@ -5,7 +5,6 @@ from unittest import mock
 
 from rbd_volume_options import features
 from rbd_volume_tools.command_line import outcomes
-from rbd_volume_tools.fleet import alive
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import object_maps
 from tests.unit import base
@@ -14,7 +13,6 @@ from tests.unit.rbd_volume_tools.fleet import stubs
 
 _LOCKED = frozenset({features.LAYERING, features.EXCLUSIVE_LOCK})
 _EARLIER = frozenset({'client.40'})
-_WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}
 
 
 class ObjectMapsTest(base.TestCase):
@@ -26,13 +24,6 @@ class ObjectMapsTest(base.TestCase):
         return object_maps.ObjectMaps(
             cluster, None, 'volumes', 'image', 'abc', _EARLIER
         )
-
-    def test_snapshot_of_an_image_in_use(self) -> None:
-        """Its map needs no lock."""
-        maps = self.make(facts.MAPPED)
-        self.image.flags_of[7] = 3
-        self.image.watchers = [_WATCHER]
-        self.assertEqual(1, maps.rebuild())
 
     def test_image_that_got_the_name_meanwhile_is_not_changed(self) -> None:
         maps = self.make(facts.MAPPED, 3)
@@ -57,48 +48,6 @@ class ObjectMapsTest(base.TestCase):
         ):
             self.assertRaises(outcomes.Refused, maps.enable, features.MAP_ON)
         self.assertEqual([], self.image.calls)
-
-    def own(self) -> None:
-        """Have a client hold the lock."""
-        self.image.watchers = [_WATCHER]
-        self.image.lockers = {
-            'tag': 'internal',
-            'lockers': [('client.41', 'auto 99', '10.0.0.1:0/7')],
-        }
-
-    def test_owner_answers(self) -> None:
-        maps = self.make(_LOCKED)
-        self.own()
-        maps.enable(features.MAP_ON)
-        self.assertEqual(['rbd_header.abc'], self.image.asked)
-        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
-
-    def test_owner_does_not_answer(self) -> None:
-        maps = self.make(_LOCKED)
-        self.own()
-        self.image.answers = [stubs.Error('timed out')]
-        error = self.assertRaises(
-            outcomes.Refused, maps.enable, features.MAP_ON
-        )
-        self.assertIs(alive.NO_ANSWER, error.reason)
-        self.assertEqual([], self.image.calls)
-
-    def test_client_of_an_earlier_run(self) -> None:
-        """It does not answer; it is waited for if there are others."""
-        maps = self.make(_LOCKED)
-        self.own()
-        self.image.watchers.append({**_WATCHER, 'id': 40})
-
-        def vanish(seconds: float) -> None:
-            self.assertEqual([], self.image.asked)
-            self.image.watchers.pop()
-
-        with mock.patch('time.sleep', autospec=True, side_effect=vanish):
-            maps.enable(features.MAP_ON)
-        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
-        self.image.watchers = [{**_WATCHER, 'id': 40}]
-        self.image.lockers = []
-        maps.disable(features.MAP_OFF)
 
     def test_not_verified(self) -> None:
         maps = self.make(facts.MAPPED, 3)
