@@ -14,7 +14,8 @@ became that of the volume locks that one instead.
 ===================  =======================================================
 A holder             What happens
 ===================  =======================================================
-is killed            Its lock ends after ``DURATION`` seconds at most.
+is killed            Its lock ends after
+                     :data:`.advisory_locks.DURATION` seconds at most.
 is stopped for       Its lock has ended, and others may have replaced the
 longer than that     image. Before it returns, a shared holder takes the lock
                      again, and raises :class:`LockLost` if the volume has
@@ -70,9 +71,6 @@ LOG = logging.getLogger(__name__)
 
 #: Seconds to wait for a lock, unless the caller sets another time.
 WAIT = 60.0
-
-#: Seconds after which the lock of a killed holder has ended.
-DURATION = advisory_locks.DURATION
 
 # The shortest and the longest time in seconds between two attempts.
 _PAUSE, _LONGEST_PAUSE = 0.02, 0.5

@@ -2,11 +2,10 @@
 
 """The sources of volumes, and the copies that Cinder makes for itself."""
 
-from typing import Protocol
-
 from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
@@ -16,21 +15,14 @@ from rbd_volume_options import options
 CONF = cfg.CONF
 
 
-class Source(image_record.Volume, Protocol):
-    """A volume as the source of another one, as in the database."""
-
-    @property
-    def project_id(self) -> str: ...
-
-
-def is_cached_image(volume: Source | protocols.Volume) -> bool:
+def is_cached_image(volume: record.Row | protocols.Volume) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache."""
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
 
 
 def volume_source(
-    source: Source,
+    source: record.Row | protocols.Volume,
     state: options.Values,
     chunk_size: int,
 ) -> inheritance.Source:

@@ -123,7 +123,7 @@ def _delete_alone(
             with _busy_after_timeout(driver, volume.name):
                 migration.finished(volume)
                 settle(lock.volume)
-            with migration.former(driver, volume) as is_needed:
+            with migration.image_needed(driver, volume) as is_needed:
                 if is_needed:
                     return
                 lock.check()

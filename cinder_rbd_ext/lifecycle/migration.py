@@ -477,7 +477,7 @@ def finished(deleted: protocols.Volume) -> None:
 
 
 @contextlib.contextmanager
-def former(
+def image_needed(
     driver: protocols.Driver, deleted: protocols.Volume
 ) -> Iterator[bool]:
     """Keep migrated volumes away while an image of a migration is deleted.

@@ -184,13 +184,15 @@ class Reconfigurations:
                 locks.shared(self._driver, volume, _WAIT) as current,
                 locks.configuring(self._driver, current, _WAIT),
             ):
-                former = volume_items.families_set(record.items_of(volume.id))
-                if former:
-                    record.configuring(volume.id, former)
+                families = volume_items.families_set(
+                    record.items_of(volume.id)
+                )
+                if families:
+                    record.configuring(volume.id, families)
                     stock = self._stock_entries(volume.volume_type)
                     images = self._driver.images
                     with images.opened(volume.name, pool=pool) as image:
-                        image_configuration.change(image, {}, former, stock)
+                        image_configuration.change(image, {}, families, stock)
         except Exception:
             LOG.exception(
                 'Could not remove the limits and hints from the image of '
@@ -230,13 +232,14 @@ class Reconfigurations:
         volume = target.volume
         if target.new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
-        former = volume_items.families_set(image_record.items(volume))
+        recorded = volume_items.families_set(image_record.items(volume))
         record.configuring(
-            volume.id, former | image_configuration.families(wanted)
+            volume.id, recorded | image_configuration.families(wanted)
         )
         with self._driver.images.opened(volume.name) as image:
             image_configuration.change(
-                image, wanted, former, self._stock_entries(target.volume_type)
+                *(image, wanted, recorded),
+                self._stock_entries(target.volume_type),
             )
         record.write(volume.id, *volume_items.configured(wanted))
         LOG.info(

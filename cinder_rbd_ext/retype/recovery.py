@@ -302,10 +302,9 @@ def _save(
 ) -> None:
     """Save the end of a request, and the type of the volume."""
     admin = context.get_admin_context()
-    former = volume.volume_type_id
-    reserved = []
-    if type_id != former:
-        reserved = _reserved(admin, volume, type_id)
+    reservations = []
+    if type_id != volume.volume_type_id:
+        reservations = _reserved(admin, volume, type_id)
     expected = {
         name: getattr(volume, name)
         for name in (
@@ -319,8 +318,8 @@ def _save(
     for snapshot in volume.snapshots:
         snapshot.volume_type_id = type_id
         snapshot.save()
-    if reserved:
-        quota.QUOTAS.commit(admin, reserved, project_id=volume.project_id)
+    if reservations:
+        quota.QUOTAS.commit(admin, reservations, project_id=volume.project_id)
     LOG.info('Volume %s: the interrupted request has ended', volume.id)
 
 

@@ -322,9 +322,11 @@ class Replacements:
         Only those that have left the back end of the driver.
         """
         back_end = marker.back_end_of(self._driver)
-        found = record.items_of_deleted(image_record.RECORD_MARKED, back_end)
+        items_by_volume = record.items_of_deleted(
+            image_record.RECORD_MARKED, back_end
+        )
         admin = context.get_admin_context(read_deleted='yes')
-        for volume_id, items in found.items():
+        for volume_id, items in items_by_volume.items():
             mark = marker.read(items)
             if mark and mark.has_begun:
                 volume = objects.Volume.get_by_id(admin, volume_id)

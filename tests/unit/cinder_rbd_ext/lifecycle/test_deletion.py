@@ -295,17 +295,17 @@ class ManagerTest(base.DriverTestCase):
         self,
     ) -> None:
         """The service goes on after its lock has ended."""
-        former = migration.former
+        image_needed = migration.image_needed
 
         def stop(*args: Any) -> Any:
             for lockers in self.cluster.pools['volumes'].locks.held.values():
                 lockers.clear()
             changed = {'status': 'available'}
             db.volume_update(self.admin, self.volume.id, changed)
-            return former(*args)
+            return image_needed(*args)
 
         with mock.patch.object(
-            migration, 'former', autospec=True, side_effect=stop
+            migration, 'image_needed', autospec=True, side_effect=stop
         ):
             self.assertRaises(
                 exception.VolumeBackendAPIException, self.delete, self.volume
@@ -315,17 +315,17 @@ class ManagerTest(base.DriverTestCase):
         self.assertEqual('available', stored.status)
 
     def test_deletion_whose_lock_ended_is_repeated(self) -> None:
-        former = migration.former
+        image_needed = migration.image_needed
 
         def stop(*args: Any) -> Any:
             if called.call_count == 1:
                 held = self.cluster.pools['volumes'].locks.held
                 for lockers in held.values():
                     lockers.clear()
-            return former(*args)
+            return image_needed(*args)
 
         with mock.patch.object(
-            migration, 'former', autospec=True, side_effect=stop
+            migration, 'image_needed', autospec=True, side_effect=stop
         ) as called:
             self.delete(self.volume)
         self.assertEqual(2, called.call_count)
@@ -368,7 +368,7 @@ class ManagerTest(base.DriverTestCase):
         if why == 'lost':
             lost = locks.LockLost(volume_id=self.volume.id)
             failing: Any = mock.patch.object(
-                migration, 'former', autospec=True, side_effect=lost
+                migration, 'image_needed', autospec=True, side_effect=lost
             )
         elif why == 'timed out':
             self.cluster.fail('RBD.remove', fake_images.Timeout('timed out'))

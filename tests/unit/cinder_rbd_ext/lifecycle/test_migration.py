@@ -498,7 +498,7 @@ class CopyByCinderTest(base.DriverTestCase):
         )
         self.update(self.volume, {'migration_status': 'success'})
         with (
-            migration.former(self.driver, former),
+            migration.image_needed(self.driver, former),
             locks.exclusive(self.driver, self.volume, 0),
         ):
             # By another service.
