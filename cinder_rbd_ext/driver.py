@@ -604,9 +604,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def delete_volume(self, volume: protocols.Volume) -> None:
         """Delete a volume, or the former image of a migrated volume."""
-        deletion.delete_volume(
-            self, volume, self._replacements.settle, super()._delete_volume
-        )
+        deletion.delete_volume(self, volume, self._replacements.settle)
 
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""

@@ -31,6 +31,9 @@ DELETED = 'deleted'
 KEPT = 'kept'
 #: A copy that did not replace an image.
 COPY = 'copy'
+#: What a removal that was interrupted at its end has left: an entry without an
+#: image, and so without a mark.
+REMAINDER = 'remainder'
 
 # Reasons.
 CLIENTS = 'clients'
@@ -48,7 +51,8 @@ LATEST = 900.0
 class Mark:
     """What the driver knows about an image that it moves to the trash.
 
-    :ivar kind: :data:`DELETED`, :data:`KEPT` or :data:`COPY`
+    :ivar kind: :data:`DELETED`, :data:`KEPT`, :data:`COPY` or
+        :data:`REMAINDER`
     :ivar project: ID of the project of the volume
     :ivar volume: ID of the volume
     :ivar size: provisioned size of the image, in bytes

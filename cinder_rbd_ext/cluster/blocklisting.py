@@ -37,18 +37,13 @@ REPEATABLE = (
 _Driver = TypeVar('_Driver', bound=type[Any])
 
 
-def numbers(
-    error: BaseException | None, earlier: BaseException | None = None
-) -> frozenset[int]:
+def numbers(error: BaseException | None) -> frozenset[int]:
     """Return the error numbers of an exception and of its causes.
 
     The stock driver wraps some exceptions of librbd in its own.
-
-    :param earlier: an exception that was being handled when the operation
-        began; it and its causes are ignored
     """
     result = set()
-    seen = {id(earlier)}
+    seen = set()
     left = [error]
     while left:
         cause = left.pop()

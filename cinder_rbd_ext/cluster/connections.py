@@ -179,15 +179,10 @@ class _Connection:
 
 
 class _Loan:
-    """A shared connection, as one operation sees it.
-
-    :ivar handled: the exception that was being handled when it began, as while
-        an operation cleans up; it says nothing about the connection
-    """
+    """A shared connection, as one operation sees it."""
 
     def __init__(self, connection: _Connection) -> None:
         self.connection = connection
-        self.handled = sys.exc_info()[1]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.connection.rados, name)
@@ -207,23 +202,9 @@ class SharedConnections:
         self._driver = driver
         #: For which cluster the addresses are, until when, and the addresses.
         self._addresses: tuple[Any, float, Addresses] = None, 0.0, ([], [])
-        self._forget()
-        releases.after_fork(self._abandon)
-
-    def _forget(self) -> None:
         # This lock is held only briefly, and never while waiting for Ceph.
         self._lock = releases.native_lock()
         self._current: dict[Place, _Connection] = {}
-
-    def _abandon(self) -> None:
-        """Forget all connections, in a process that was forked.
-
-        Their threads do not exist there: a shutdown would wait forever.
-        """
-        for connection in self._current.values():
-            if connection.rados is not None:
-                releases.unwrapped(connection.rados).state = 'shutdown'
-        self._forget()
 
     @property
     def is_on(self) -> bool:
@@ -264,7 +245,8 @@ class SharedConnections:
         """End the use of a connection; return False for a separate one."""
         if not isinstance(client, _Loan):
             return False
-        numbers = blocklisting.numbers(sys.exc_info()[1], client.handled)
+        # While an operation cleans up, this includes the failure before it.
+        numbers = blocklisting.numbers(sys.exc_info()[1])
         try:
             ioctx.close()
         finally:

@@ -2,29 +2,25 @@
 
 """Deletion of volumes, and of leftovers of their clones.
 
-An image whose removal is quick is removed at once. Otherwise it is marked and
-moved to the trash, where the purger (:mod:`cinder_rbd_ext.trash.purger`) finds
-it: the volume is gone in about a second, whatever its size. So is an image
-that a client has open: the purger removes it only when no client has. Only
-Cinder's API refuses deletions. One that it has accepted is carried out: the
-key or the group of the volume may be gone already, and Nova does not repeat a
-deletion.
+The image is marked and moved to the trash, and the volume is gone in about a
+second, whatever its size. If its removal is quick, it follows at once. What
+stays in the trash, the purger (:mod:`cinder_rbd_ext.trash.purger`) removes:
+large images, and one that a client has open when no client has. Only Cinder's
+API refuses deletions. One that it has accepted is carried out: the key or the
+group of the volume may be gone already, and Nova does not repeat a deletion.
 
 What a kill leaves: before the move, the image with its name. Cinder's table of
 workers has the deletion, and the service repeats it when it starts. After the
-move, an entry in the trash; the repeated deletion finds no image. During a
-removal, an entry of librbd's own, which the repeated deletion finds by the
-name. Between the removal and the release of the parent, a snapshot without a
-clone, which the repeated deletion removes.
+move, an entry in the trash; the repeated deletion finds no image. Between the
+removal and the release of the parent, a snapshot without a clone, which the
+repeated deletion removes.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import enum
 import functools
-import time
 from typing import Any
 
 from cinder import context
@@ -43,7 +39,6 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.i18n import _
-from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import relatives
@@ -61,16 +56,6 @@ LOG = logging.getLogger(__name__)
 _NO_POOL = -1
 
 
-class _Ending(enum.Enum):
-    """What becomes of the image of a deleted volume."""
-
-    REMOVED = 'removed'
-    MOVED = 'moved to the trash'
-    KEPT = 'kept for its clones'
-
-
-#: Deletes the image of a volume as the stock driver does.
-StockVolume = Callable[[protocols.Volume, protocols.Client], None]
 StockSnapshot = Callable[[protocols.Snapshot], None]
 
 
@@ -78,40 +63,30 @@ def delete_volume(
     driver: protocols.Driver,
     volume: protocols.Volume,
     settle: Callable[[protocols.Volume], None],
-    stock: StockVolume,
 ) -> None:
     """Delete a volume, or the former image of a migrated volume.
 
     It stays available if it cannot be deleted now: librbd tells a client that
     was killed about the removal of a snapshot, and waits for it. This applies
-    only before the removal of its data has begun, with which the image loses
-    its name. After that, its owner can delete it again.
+    only before the image loses its name. After that, its owner can delete it
+    again.
 
     :param settle: ends a retype of the volume that was interrupted
     :raises VolumeIsBusy: if it stays available
     """
-    try:
+    is_deleted = volume.status == fields.VolumeStatus.DELETING
+    reason = is_deleted and (volume.group_id or volume.encryption_key_id)
+    with _repeatable(volume, reason):
         volume_use.check_has_no_snapshots(volume)
         locks.until_held(
-            functools.partial(_delete_alone, driver, volume, settle, stock)
+            functools.partial(_delete_alone, driver, volume, settle)
         )
-    except exception.VolumeIsBusy as error:
-        if volume.status == fields.VolumeStatus.DELETING:
-            late_request.deletable(volume)
-            _check_not_forgotten(
-                volume.group_id or volume.encryption_key_id, error
-            )
-        raise
-    except Exception:
-        late_request.deletable(volume)
-        raise
 
 
 def _delete_alone(
     driver: protocols.Driver,
     volume: protocols.Volume,
     settle: Callable[[protocols.Volume], None],
-    stock: StockVolume,
 ) -> None:
     try:
         with locks.exclusive(driver, volume, volume_use.LONG_WAIT) as lock:
@@ -128,11 +103,7 @@ def _delete_alone(
                     return
                 lock.check()
                 with rbd.RADOSClient(driver) as client:
-                    if driver.librbd.creations.get(volume.name) is None:
-                        _delete_image(driver, volume, client)
-                    else:
-                        # It is replaced, as a part of a creation.
-                        stock(volume, client)
+                    _delete_image(driver, volume, client)
     except exception.VolumeIsBusy as error:
         # The former image of a volume must not become available, nor a volume
         # without its image.
@@ -159,16 +130,10 @@ def delete_snapshot(
     stock: StockSnapshot,
 ) -> None:
     """Delete a snapshot, which stays available if that fails now."""
-    try:
+    with _repeatable(snapshot, snapshot.group_snapshot_id):
         locks.until_held(
             functools.partial(delete_idle_snapshot, driver, snapshot, stock)
         )
-    except exception.SnapshotIsBusy as error:
-        _check_not_forgotten(snapshot.group_snapshot_id, error)
-        raise
-    except Exception:
-        late_request.deletable(snapshot)
-        raise
 
 
 def delete_idle_snapshot(
@@ -230,43 +195,52 @@ def _delete_image(
     A failure of the latter is logged: the purger or the next deletion tries
     again.
 
-    :raises VolumeBackendAPIException: if the image is in a group of RBD
-        images, or if its removal has begun and cannot be completed
+    :raises VolumeBackendAPIException: if the image is in a group of RBD images
     :raises VolumeIsBusy: if it is in a live migration, or if a client does not
         answer; its data are complete
     """
     name, ioctx = volume.name, client.ioctx
     sources = relatives.Relatives(driver, client)
-    mark, keep = _mark_of(volume)
-    ending: _Ending | None = None
-    needs: relatives.Needs | None = None
+    kept = name + image_handles.DELETED_SOURCE
+    is_kept = False
+    parents = _recorded(volume)
     try:
         with rbd.RBDVolumeProxy(driver, name, ioctx=ioctx) as image:
-            ending, needs = _choose(driver, image, bool(keep))
-            if ending is _Ending.KEPT:
-                write = releases.off_main_thread(entries.write_mark)
-                write(driver, ioctx, name, mark)
-        if ending is _Ending.KEPT:
-            kept = name + image_handles.DELETED_SOURCE
+            needs = _examined(driver, image)
+            is_kept = any(
+                each.endswith(image_handles.CLONE_SNAPSHOT)
+                for each in needs.snapshots
+            )
+            mark, keep = _mark_of(volume)
+            delay = max(driver.purger.delay, keep)
+            is_quick = not driver.purger.takes(image)
+            if driver.librbd.creations.get(name) is not None:
+                # It is empty, and an import replaces it.
+                delay, is_quick = 0, True
+            is_quick = is_quick and not needs.has_snapshots
+            if is_quick:
+                with _clean_up(driver, name):
+                    image_handles.rebuild_map(image)
+        if is_kept:
+            write = releases.off_main_thread(entries.write_mark)
+            write(driver, ioctx, name, mark)
             driver.RBDProxy().rename(ioctx, name, kept)
-        elif not _is_removed(driver, ioctx, name, mark, keep, ending):
-            driver.purger.wake()
+        elif not _is_removed(driver, ioctx, name, mark, delay, is_quick):
+            # The purge releases its sources.
             return
+        # The image names no source if the clone was flattened.
+        parents = needs.parents or parents
     except driver.rbd.ImageNotFound:
         LOG.info('RBD image %s does not exist', name)
-        _complete(driver, ioctx, name)
+        # The undo of its creation may have been interrupted, or its removal by
+        # the stock driver.
+        releases.off_the_hub(driver.librbd).complete_removal(ioctx, name)
     with _clean_up(driver, name):
-        if ending is _Ending.KEPT:
-            sources.settle(name + image_handles.DELETED_SOURCE)
+        if is_kept:
+            sources.settle(kept)
             return
-        # The image does not name its source if the clone was flattened. There
-        # is no image if its creation was interrupted early.
-        for parent in (needs and needs.parents) or _recorded(volume):
+        for parent in parents:
             sources.release(parent)
-            kept = parent.source + image_handles.DELETED_SOURCE
-            if needs is None and not sources.is_there(kept):
-                # The deletion of its last clone removes the source, too.
-                _complete(driver, ioctx, kept)
 
 
 def _mark_of(volume: protocols.Volume) -> tuple[trash_mark.Mark, int]:
@@ -291,13 +265,10 @@ def _mark_of(volume: protocols.Volume) -> tuple[trash_mark.Mark, int]:
     return mark, seconds
 
 
-def _choose(
-    driver: protocols.Driver, image: bindings.OpenImage, is_wanted: bool
-) -> tuple[_Ending, relatives.Needs]:
-    """Decide how the open image of a volume ends, and prepare that.
-
-    :param is_wanted: whether the volume can be restored for some time
-    """
+def _examined(
+    driver: protocols.Driver, image: bindings.OpenImage
+) -> relatives.Needs:
+    """Return who needs the open image of a volume, after what can go."""
     name = image.get_name()
     with _busy_after_timeout(driver, name):
         driver._delete_backup_snaps(image)
@@ -308,17 +279,7 @@ def _choose(
             'from the group (rbd group image rm), and delete the volume again'
         )
     relatives.drop_unneeded(driver, image)
-    pool = driver.configuration.rbd_pool
-    needs = relatives.needs_of(driver.rbd, image, pool)
-    if any(
-        snap.endswith(image_handles.CLONE_SNAPSHOT) for snap in needs.snapshots
-    ):
-        return _Ending.KEPT, needs
-    if is_wanted or needs.has_snapshots or driver.purger.takes(image):
-        return _Ending.MOVED, needs
-    with _clean_up(driver, name):
-        image_handles.rebuild_map(image)
-    return _Ending.REMOVED, needs
+    return relatives.needs_of(driver.rbd, image, driver.configuration.rbd_pool)
 
 
 def _is_removed(
@@ -326,19 +287,13 @@ def _is_removed(
     ioctx: Any,
     name: str,
     mark: trash_mark.Mark,
-    keep: int,
-    ending: _Ending,
+    delay: int,
+    is_quick: bool,
 ) -> bool:
-    """Remove an image, or move it to the trash; return whether it is removed.
-
-    It goes to the trash, too, if a client has it open.
-    """
-    remove = releases.off_main_thread(entries.remove_now)
-    move = releases.off_main_thread(entries.move)
+    """Move an image to the trash; return whether it is removed from there."""
+    end = releases.off_main_thread(entries.end)
     try:
-        if ending is _Ending.REMOVED and remove(driver, ioctx, name):
-            return True
-        move(driver, ioctx, name, mark, max(driver.purger.delay, keep))
+        return bool(end(driver, ioctx, name, mark, delay, is_quick))
     except driver.rbd.ImageNotFound as error:
         if not driver.librbd.is_there(ioctx, name):
             raise
@@ -352,31 +307,6 @@ def _is_removed(
         ) from error
     except driver.rbd.ImageBusy as error:
         raise exception.VolumeIsBusy(volume_name=name) from error
-    return False
-
-
-def _complete(driver: protocols.Driver, ioctx: Any, name: str) -> None:
-    """Complete an earlier removal of an image, if it was interrupted.
-
-    The stock driver considers the volume of such an image deleted.
-
-    :raises VolumeBackendAPIException: if a client has it open. A part of the
-        data may be lost, so that it must not become available.
-    """
-    librbd = releases.off_the_hub(driver.librbd)
-    until = time.monotonic() + open_image.WATCHED_FOR
-    while True:
-        try:
-            if librbd.complete_removal(ioctx, name):
-                LOG.info('Completed the removal of image %s', name)
-            return
-        except driver.rbd.ImageBusy as error:
-            if time.monotonic() > until:
-                raise exception.VolumeBackendAPIException(
-                    data=f'The removal of RBD image {name} is not complete: '
-                    f'{error}. Delete the volume again'
-                ) from error
-        time.sleep(open_image.PAUSE)
 
 
 @contextlib.contextmanager
@@ -389,20 +319,33 @@ def _clean_up(driver: protocols.Driver, name: str) -> Iterator[None]:
         LOG.exception('Could not clean up after the deletion of %s', name)
 
 
-def _check_not_forgotten(reason: str | None, busy: Exception) -> None:
-    """Check that what could not be deleted may become available again.
+@contextlib.contextmanager
+def _repeatable(
+    deleted: protocols.Volume | protocols.Snapshot, reason: object
+) -> Iterator[None]:
+    """Let the owner of what could not be deleted repeat that.
 
     If a volume or a snapshot of a group is busy, its manager goes on, removes
     the records of the whole group, and leaves the image or its snapshot. The
     key of an encrypted volume was destroyed before the driver was called.
 
-    :param reason: id of the group, of the group snapshot, or of the key; None
-        if there is none
-    :raises VolumeBackendAPIException: if there is one; Cinder then sets an
-        error status (:func:`cinder_rbd_ext.late_request.deletable`)
+    :param reason: id of the group, of the group snapshot, or of the key, with
+        which it must not become available
+    :raises VolumeBackendAPIException: if it is busy, with such a reason;
+        Cinder then sets an error status
     """
-    if reason:
-        raise exception.VolumeBackendAPIException(data=str(busy)) from busy
+    try:
+        yield
+    except (exception.SnapshotIsBusy, exception.VolumeIsBusy) as error:
+        late_request.deletable(deleted)
+        if reason:
+            raise exception.VolumeBackendAPIException(
+                data=str(error)
+            ) from error
+        raise
+    except Exception:
+        late_request.deletable(deleted)
+        raise
 
 
 def _record_of(volume: Any) -> dict[str, Any]:

@@ -5,8 +5,9 @@
 The trash is the list of what is to be removed. Before the move, the image gets
 a mark (:mod:`rbd_volume_options.trash_mark`). A kill between both leaves a
 marked image with its name, on which nothing acts: whoever was about to move it
-repeats that. A kill during the move leaves the image in the trash and, until
-the move is repeated, its name; an image that has its name is not purged.
+repeats that. A kill during the move leaves the image in the trash. If it still
+has its name, the move is repeated, and it is not purged before; otherwise the
+purger completes the move.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 import contextlib
 import dataclasses
 import datetime
+import errno
 import functools
 import time
 from typing import Any
@@ -21,6 +23,7 @@ from typing import TypeVar
 
 from cinder import context
 from cinder import objects
+from cinder.volume import volume_utils
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
@@ -79,38 +82,55 @@ def move(
     name: str,
     mark: trash_mark.Mark,
     delay: int = 0,
-) -> None:
+) -> str:
     """Mark an image and move it to the trash.
 
     This can be repeated after a failure or a kill.
 
     :param mark: without the size and the time, which are set here
     :param delay: seconds for which it stays there at least
-    :raises ImageNotFound: if the image does not exist
+    :returns: the id of the image
+    :raises ImageNotFound: if the image does not exist, or its full pool has no
+        list of the trash
     :raises ImageBusy: if the image is in a live migration
     """
-    write_mark(driver, ioctx, name, mark)
+    image_id = write_mark(driver, ioctx, name, mark)
     driver.rbd.RBD().trash_move(ioctx, name, delay)
+    return image_id
 
 
-def remove_now(driver: protocols.Driver, ioctx: Any, name: str) -> bool:
-    """Remove an image that is not in the trash.
+def end(
+    driver: protocols.Driver,
+    ioctx: Any,
+    name: str,
+    mark: trash_mark.Mark,
+    delay: int,
+    is_quick: bool,
+) -> bool:
+    """Move an image to the trash, and remove it there at once if it is quick.
 
-    :returns: False if a client has it open or it has snapshots
-    :raises ImageNotFound: if it does not exist, or its full pool has no trash
+    Otherwise the purger removes it, and also if this is interrupted or fails,
+    as with a client that has the image open.
+
+    :returns: whether it is removed
+    :raises: as :func:`move`
     """
-    try:
-        driver.rbd.RBD().remove(ioctx, name)
-    except (driver.rbd.ImageBusy, driver.rbd.ImageHasSnapshots) as error:
-        LOG.info('%s goes to the trash: %s', name, error)
-        return False
-    return True
+    image_id = move(driver, ioctx, name, mark, delay)
+    if is_quick and not delay:
+        try:
+            driver.rbd.RBD().trash_remove(ioctx, image_id, True)
+        except driver.rbd.Error as error:
+            LOG.info('%s stays in the trash for now: %s', name, error)
+        else:
+            return True
+    driver.purger.wake()
+    return False
 
 
 def write_mark(
     driver: protocols.Driver, ioctx: Any, name: str, mark: trash_mark.Mark
-) -> None:
-    """Mark an image as one that the driver removes.
+) -> str:
+    """Mark an image as one that the driver removes, and return its id.
 
     :raises ImageNotFound: if the image does not exist
     """
@@ -123,6 +143,7 @@ def write_mark(
         trash_mark.write(ioctx, image_id, mark)
     except driver.rados.ObjectNotFound as error:
         raise driver.rbd.ImageNotFound(f'{name} does not exist') from error
+    return image_id
 
 
 def mark_of(
@@ -175,23 +196,34 @@ class Marks:
         :param name: of the images; None for all
         """
         known, made = {}, []
-        rados = self._driver.rados
         for item in trash_of(self._driver.rbd, ioctx):
             if name not in (None, item['name']):
                 continue
-            moved_at = item['deletion_time']
-            key = item['id'], moved_at
+            key = item['id'], item['deletion_time']
             mark = self._known.get(key)
             if key not in self._known:
-                mark, _ = trash_mark.read(rados, ioctx, item['id'])
-                if mark and not mark.is_of_move(moved_at):
-                    mark = None
+                mark = self._read(ioctx, item)
             known[key] = mark
             if mark:
                 until = item['deferment_end_time']
                 made.append(Entry(item['id'], item['name'], until, mark))
         self._known = known
         return made
+
+    def _read(
+        self, ioctx: bindings.Ioctx, item: dict[str, Any]
+    ) -> trash_mark.Mark | None:
+        rados = self._driver.rados
+        mark, _ = trash_mark.read(rados, ioctx, item['id'])
+        if mark:
+            return mark if mark.is_of_move(item['deletion_time']) else None
+        try:
+            trash_mark.size_of(ioctx, item['id'])
+        except rados.ObjectNotFound:
+            name = item['name'].removesuffix(image_handles.DELETED_SOURCE)
+            volume_id = volume_utils.extract_id_from_volume_name(name)
+            return trash_mark.Mark(trash_mark.REMAINDER, '', volume_id or '')
+        return None
 
 
 def keep(
@@ -277,7 +309,21 @@ def remove(
         # librbd tells the clients of an image about it, also a killed one that
         # the OSDs have not forgotten.
         raise librbd.ImageBusy(f'{entry.name} is open') from error
-    librbd.RBD().trash_remove(ioctx, entry.image_id, is_early, on_progress)
+    remove_entry = functools.partial(
+        librbd.RBD().trash_remove,
+        *(ioctx, entry.image_id, is_early, on_progress),
+    )
+    try:
+        remove_entry()
+    except librbd.OSError as error:
+        if error.errno != errno.EUCLEAN:
+            raise
+        # Its move was interrupted when the name was gone. librbd finds it by
+        # that name, and the mark must be valid after a kill.
+        mark = dataclasses.replace(entry.mark, at=time.time())
+        trash_mark.write(ioctx, entry.image_id, mark)
+        librbd.RBD().trash_move(ioctx, entry.name, 0)
+        remove_entry()
 
 
 def in_pool(

@@ -235,6 +235,12 @@ class Purger:
         list_entries = releases.off_main_thread(self._marks.entries)
         listed = sorted(list_entries(client.ioctx), key=lambda e: e.mark.at)
         ends_early = self._early_ends(listed)
+        remainders = {
+            entry.mark.volume
+            for entry in listed
+            if entry.mark.kind == trash_mark.REMAINDER
+        }
+        not_ours = remainders - _deleted_volumes(remainders)
         # Removals change it meanwhile.
         for image_id in set(self._blocked) - {e.image_id for e in listed}:
             self._blocked.pop(image_id, None)
@@ -242,6 +248,7 @@ class Purger:
             entry
             for entry in listed
             if entry.image_id not in self._running
+            and entry.mark.volume not in not_ours
             and self._blocked.get(entry.image_id, (0.0,))[0] <= now
             and (entry.is_expired or entry.image_id in ends_early)
         ]
@@ -406,7 +413,7 @@ class Purger:
 
         Only the cloud that has the volume knows. Two clouds can share a pool.
         """
-        if entry.mark.kind == trash_mark.DELETED:
+        if entry.mark.kind in (trash_mark.DELETED, trash_mark.REMAINDER):
             return False
         admin = context.get_admin_context(read_deleted='yes')
         rows = objects.VolumeList.get_all(

@@ -232,19 +232,18 @@ class Relatives:
                     needs = needs_of(driver.rbd, image, pool)
                     if needs.has_snapshots:
                         return
-                    is_long = driver.purger.takes(image)
+                    is_quick = not driver.purger.takes(image)
                 LOG.info('Removing %s, which has no clones left', name)
-                remove = releases.off_main_thread(entries.remove_now)
-                if is_long or not remove(driver, ioctx, name):
-                    mark = entries.mark_of(driver, ioctx, name)
-                    releases.off_main_thread(entries.move)(
-                        driver,
-                        ioctx,
-                        name,
-                        mark or trash_mark.Mark(trash_mark.DELETED, '', ''),
-                        driver.purger.delay,
-                    )
-                    driver.purger.wake()
+                mark = entries.mark_of(driver, ioctx, name)
+                is_removed = releases.off_main_thread(entries.end)(
+                    driver,
+                    ioctx,
+                    name,
+                    mark or trash_mark.Mark(trash_mark.DELETED, '', ''),
+                    driver.purger.delay,
+                    is_quick,
+                )
+                if not is_removed:
                     # The purge releases its own sources.
                     return
         except driver.rbd.ImageNotFound:

@@ -17,12 +17,17 @@ class Image:
         self,
         cluster: fake_rados.Cluster,
         ioctx: fake_rados.Ioctx,
-        name: str,
+        name: str | None = None,
         snapshot: str | None = None,
         read_only: bool = False,
+        image_id: str | None = None,
     ) -> None:
-        images = ioctx.images('Image')
-        if name not in images:
+        pool = ioctx.pool
+        images = dict[str | None, Any](ioctx.images('Image'))
+        if image_id is not None:
+            name = image_id
+            images = {x.ident: x for x in images.values()} | pool.trash
+        if name not in images or name in pool.lost_headers:
             raise fake_images.ImageNotFound(f'error opening image {name}')
         self.stored: fake_images.StoredImage = images[name]
         self.read_only = read_only

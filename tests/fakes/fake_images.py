@@ -3,6 +3,7 @@
 """RBD images of the fake cluster, with the rules of librbd."""
 
 import dataclasses
+import datetime
 import errno
 import itertools
 from typing import Any
@@ -135,6 +136,8 @@ class StoredImage:
     :ivar flags: 3 while the object map is invalid
     :ivar start: the data that was written last, at the start of the image
     :ivar modified: the time of that, in seconds
+    :ivar moved_at: the time of its move to the trash
+    :ivar kept_until: the end of its delay there
     """
 
     name: str
@@ -146,6 +149,8 @@ class StoredImage:
     data_pool: int | None
     metadata: dict[str, str]
     flags: int = 0
+    moved_at: datetime.datetime = datetime.datetime(2000, 1, 1)
+    kept_until: datetime.datetime = datetime.datetime(2000, 1, 1)
     snapshots: list[StoredSnapshot] = dataclasses.field(default_factory=list)
     parent: tuple[str, 'StoredImage', StoredSnapshot] | None = None
     ident: str = dataclasses.field(default_factory=_new_ident)

@@ -12,6 +12,8 @@ import datetime
 import functools
 from typing import Any
 
+from oslo_utils import timeutils
+
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.fakes import fake_rados
@@ -182,13 +184,7 @@ class RBD:
         pool = ioctx.pool
         if pool.is_full and 'rbd_trash' not in pool.objects:
             raise fake_images.ImageNotFound('error removing image')
-        if stored.snapshots:
-            raise fake_images.ImageHasSnapshots('error removing image')
-        if any(
-            handle.stored is stored and not handle.read_only
-            for handle in self._cluster.open_images
-        ):
-            raise fake_images.ImageBusy('error removing image')
+        self._check_unused(stored)
         option = 'rbd_move_to_trash_on_remove'
         if {**ioctx.client.settings, **pool.config}.get(option) == 'true':
             pool.trash[stored.ident] = images.pop(name)
@@ -208,17 +204,58 @@ class RBD:
                 'id': ident,
                 'name': stored.name,
                 'source': 'USER',
-                'deferment_end_time': datetime.datetime(2000, 1, 1),
+                'deletion_time': stored.moved_at,
+                'deferment_end_time': stored.kept_until,
             }
 
+    def trash_get(
+        self, ioctx: fake_rados.Ioctx, image_id: str
+    ) -> dict[str, Any]:
+        """Return an image in the trash."""
+        for entry in self.trash_list(ioctx):
+            if entry['id'] == image_id:
+                return entry
+        raise fake_images.ImageNotFound('error retrieving image from trash')
+
+    def trash_move(
+        self, ioctx: fake_rados.Ioctx, name: str, delay: int = 0
+    ) -> None:
+        """Move an image to the trash, also one that a client has open."""
+        images = ioctx.images('RBD.trash_move')
+        pool = ioctx.pool
+        if name not in images or (
+            pool.is_full and 'rbd_trash' not in pool.objects
+        ):
+            raise fake_images.ImageNotFound('error moving image to trash')
+        stored = images.pop(name)
+        stored.moved_at = timeutils.utcnow()
+        stored.kept_until = stored.moved_at + datetime.timedelta(seconds=delay)
+        pool.trash[stored.ident] = stored
+        pool.objects['rbd_trash'] = b''
+
     def trash_remove(
-        self, ioctx: fake_rados.Ioctx, image_id: str, force: bool = False
+        self,
+        ioctx: fake_rados.Ioctx,
+        image_id: str,
+        force: bool = False,
+        on_progress: Any = None,
     ) -> None:
         """Remove an image from the trash."""
         ioctx.images('RBD.trash_remove')
         if image_id not in ioctx.pool.trash:
             raise fake_images.ImageNotFound('error deleting image from trash')
+        if image_id not in ioctx.pool.lost_headers:
+            self._check_unused(ioctx.pool.trash[image_id])
         ioctx.pool.trash.pop(image_id).detach()
+
+    def _check_unused(self, stored: fake_images.StoredImage) -> None:
+        if stored.snapshots:
+            raise fake_images.ImageHasSnapshots('error removing image')
+        if any(
+            handle.stored is stored and not handle.read_only
+            for handle in self._cluster.open_images
+        ):
+            raise fake_images.ImageBusy('error removing image')
 
     def rename(
         self, ioctx: fake_rados.Ioctx, source: str, target: str

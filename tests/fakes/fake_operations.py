@@ -178,5 +178,15 @@ class WriteOp:
         """Call a method of an object class."""
         self.calls.append((group, method, data))
 
+    def metadata(self) -> dict[str, str]:
+        """Return the image metadata that it writes."""
+        ((_, _, data),) = (x for x in self.calls if x[1] == 'metadata_set')
+        texts, at = [], 4
+        while at < len(data):
+            end = at + 4 + int.from_bytes(data[at : at + 4], 'little')
+            texts.append(data[at + 4 : end].decode())
+            at = end
+        return dict(zip(texts[::2], texts[1::2], strict=True))
+
     def rm_xattr(self, name: str) -> None:
         """Remove an attribute, which no test looks at."""

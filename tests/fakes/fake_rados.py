@@ -74,6 +74,8 @@ class Pool:
     objects: dict[str, bytes] = dataclasses.field(default_factory=dict)
     #: RBD images in the trash, by their IDs.
     trash: dict[str, Any] = dataclasses.field(default_factory=dict)
+    #: The IDs of images in the trash without a header.
+    lost_headers: set[str] = dataclasses.field(default_factory=set)
     #: Whether no object can be created.
     is_full: bool = False
     #: The enabled applications.
@@ -341,12 +343,7 @@ class Ioctx:
         self, name: str, group: str, method: str, data: bytes
     ) -> tuple[int, bytes]:
         """Return the order and the size of an image."""
-        (size,) = (
-            image.size
-            for image in self.pool.images.values()
-            if name == f'rbd_header.{image.ident}'
-        )
-        return 9, struct.pack('<BQ', 22, size)
+        return 9, struct.pack('<BQ', 22, self._image_of(name).size)
 
     def operate_write_op(
         self,
@@ -359,6 +356,9 @@ class Ioctx:
         self.client.cluster.reach(f'Ioctx.{operation.what}')
         if self.pool.write_error:
             raise OSError(self.pool.write_error)
+        if name.startswith('rbd_header.'):
+            self._image_of(name).metadata.update(operation.metadata())
+            return
         if operation.what != 'remove':
             self.pool.objects[name] = operation.data
         elif self.pool.objects.pop(name, None) is None:
@@ -411,9 +411,21 @@ class Ioctx:
             return fake_operations.Completion(-errno.ENOENT)
         return self.operate_aio_write_op(operation, name)
 
-    def _has_header(self, name: str) -> bool:
+    def _headers(self) -> dict[str, Any]:
         images = *self.pool.images.values(), *self.pool.trash.values()
-        return name in {f'rbd_header.{image.ident}' for image in images}
+        return {
+            f'rbd_header.{image.ident}': image
+            for image in images
+            if image.ident not in self.pool.lost_headers
+        }
+
+    def _has_header(self, name: str) -> bool:
+        return name in self._headers()
+
+    def _image_of(self, header: str) -> Any:
+        if not self._has_header(header):
+            raise ObjectNotFound(header)
+        return self._headers()[header]
 
     def get_omap_vals_by_keys(
         self, operation: fake_operations.ReadOp, keys: tuple[str, ...]
@@ -429,12 +441,7 @@ class Ioctx:
         self.client.cluster.reach('Ioctx.operate_read_op')
         items = {f'conf_{key}': x for key, x in self.pool.config.items()}
         if name.startswith('rbd_header.'):
-            ident = name.removeprefix('rbd_header.')
-            (items,) = (
-                image.metadata
-                for image in self.pool.images.values()
-                if image.ident == ident
-            )
+            items = self._image_of(name).metadata
         operation.found = {f'metadata_{key}': x for key, x in items.items()}
 
     def images(self, operation: str) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Deletions that were interrupted are completed by the next ones."""
+"""Removals that were interrupted are completed."""
 
+import contextlib
+import time
 from typing import Any
 from unittest import mock
 
-from cinder import exception
 import ddt
 import rbd
 
-from cinder_rbd_ext import locks
 from cinder_rbd_ext.trash import entries
+from rbd_volume_options import image_handles
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import scan
 from tests.functional import filling
@@ -44,39 +45,36 @@ class InterruptedTest(connections.ConnectionsTestCase):
     def _objects(self, prefix: str) -> int:
         return interruptions.objects(self.cluster, prefix)
 
-    def _kill(self, name: str, prefix: str) -> None:
-        interruptions.kill_during_removal(self.cluster, name)
-        self.assertIn(self._objects(prefix), range(1, _OBJECTS))
-        self.assertRaises(rbd.ImageNotFound, self.cluster.image, name)
-
     @ddt.data('false', 'true')
-    def test_killed_deletion_is_completed(self, object_map: str) -> None:
-        """The stock driver reports that the image no longer exists."""
+    def test_killed_removal_is_completed_by_the_purger(
+        self, object_map: str
+    ) -> None:
         volume, prefix = self._written(object_map)
-        self._kill(volume.name, prefix)
-        self.driver.delete_volume(volume)
-        self.assertEqual(0, self._objects(prefix))
-        self.assertEqual([], self.cluster.names())
-
-    def test_volume_does_not_become_available_without_its_lock(self) -> None:
-        """Cinder makes it available after VolumeIsBusy."""
-        volume, prefix = self._written()
-        self._kill(volume.name, prefix)
-        locked = locks.LockUnavailable(volume_id=volume.id)
         with mock.patch.object(
-            locks, 'exclusive', autospec=True, side_effect=locked
+            image_handles, 'is_slow_to_remove', lambda _: True
         ):
-            self.assertRaises(
-                exception.VolumeBackendAPIException,
-                self.driver.delete_volume,
-                volume,
-            )
-        self.driver.delete_volume(volume)
+            self.delete_with_record(volume, self.driver)
+        ((ident, _),) = self._trashed()
+        interruptions.kill_during_removal(
+            self.cluster, volume.name, ident=ident
+        )
+        self.assertIn(self._objects(prefix), range(1, _OBJECTS))
+        self._purge()
         self.assertEqual(0, self._objects(prefix))
 
-    def test_audit_shows_it(self) -> None:
+    def _purge(self) -> None:
+        """Purge until the OSD has forgotten killed clients."""
+        until = time.monotonic() + 60
+        while self._trashed():
+            self.assertLess(time.monotonic(), until)
+            self.driver._trash_purge()
+            time.sleep(0.5)
+
+    def test_removal_by_the_stock_driver_is_shown_and_completed(self) -> None:
+        """The stock driver reports that the image no longer exists."""
         volume, prefix = self._written()
-        self._kill(volume.name, prefix)
+        interruptions.kill_during_removal(self.cluster, volume.name)
+        self.assertIn(self._objects(prefix), range(1, _OBJECTS))
         scanned = scan.Cluster(
             self.driver.rados, rbd, self.cluster.conf, 'admin'
         ).scan('volumes')
@@ -84,55 +82,32 @@ class InterruptedTest(connections.ConnectionsTestCase):
         (entry,) = scanned.trash
         self.assertEqual(volume.name, entry.name)
         self.assertIs(objects.TrashSource.REMOVING, entry.source)
-        self.driver.delete_volume(volume)
-        self.assertEqual(0, self._objects(prefix))
-
-    def test_deleted_source_of_the_last_clone(self) -> None:
-        """The deletion of a clone was interrupted when it removed both."""
-        source = self.made_volume()
-        clone = self.new_volume(source_volid=source.id)
-        self.driver.create_cloned_volume(clone, source)
-        self.driver.delete_volume(source)
-        kept = f'{source.name}.deleted'
-        prefix = self._write(kept)
-        snapshot = f'{clone.name}.clone_snap'
-        rbd.RBD().remove(self.cluster.ioctx(), clone.name)
-        with self.cluster.image(kept) as image:
-            image.unprotect_snap(snapshot)
-            image.remove_snap(snapshot)
-        self._kill(kept, prefix)
-        self.driver.delete_volume(clone)
-        self.assertEqual(0, self._objects(prefix))
+        # Until the OSD has forgotten the client.
+        until = time.monotonic() + 60
+        while self._objects(prefix):
+            self.assertLess(time.monotonic(), until)
+            with contextlib.suppress(rbd.ImageBusy):
+                self.driver.delete_volume(volume)
         self.assertEqual([], self.cluster.names())
 
-    def test_blocklisted_deletion_is_repeated(self) -> None:
-        """The deletion is repeated with a new connection."""
+    def test_blocklisted_removal_is_left_to_the_purger(self) -> None:
         self.warm_up()
         volume, prefix = self._written()
-        with self.cluster.image(volume.name) as image:
-            image.metadata_set('conf_rbd_concurrent_management_ops', '1')
-        # Now, because eventlet cannot be used in librbd's thread.
         address = self.client().get_addrs()
-        left: list[int] = []
+        move = entries.move
 
-        def half_way(done: int, total: int) -> int:
-            if done * 2 >= total and not left:
-                filling.Monitor(self.cluster).blocklist(address)
-                left.append(self._objects(prefix))
-            return 0
+        def blocklist(*how: Any) -> str:
+            image_id = move(*how)
+            filling.Monitor(self.cluster).blocklist(address)
+            return image_id
 
-        def remove(driver: Any, ioctx: Any, name: str) -> bool:
-            driver.rbd.RBD().remove(ioctx, name, on_progress=half_way)
-            return True
-
-        with (
-            self.connecting(1),
-            mock.patch.object(entries, 'remove_now', remove),
+        with mock.patch.object(
+            entries, 'move', autospec=True, side_effect=blocklist
         ):
             self.driver.delete_volume(volume)
-        self.assertIn(left.pop(), range(1, _OBJECTS))
+        volume.destroy()
+        self._purge()
         self.assertEqual(0, self._objects(prefix))
-        self.assertEqual([], self.cluster.names())
 
     def test_purge_is_blocklisted(self) -> None:
         """A later purge has a new connection."""
@@ -160,5 +135,6 @@ class InterruptedTest(connections.ConnectionsTestCase):
         driver._trash_purge()
         self.assertEqual([], self._trashed())
 
-    def _trashed(self) -> list[Any]:
-        return list(rbd.RBD().trash_list(self.cluster.ioctx()))
+    def _trashed(self) -> list[tuple[str, str]]:
+        listed = rbd.RBD().trash_list(self.cluster.ioctx())
+        return [(entry['id'], entry['name']) for entry in listed]

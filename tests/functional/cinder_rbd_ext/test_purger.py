@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import random
+import struct
 import sys
 import threading
 import time
@@ -50,6 +51,9 @@ _SEED = os.environ.get('RBD_TEST_SEED', '0')
 _FAMILIES = int(os.environ.get('RBD_TEST_FAMILIES', '1'))
 #: Seconds within which a background purge must end.
 _SOON = 60.0
+_MAY_RENEW = 1
+# States of images in the trash.
+_NORMAL, _MOVING = 0, 1
 
 
 class _Killed(BaseException):
@@ -453,6 +457,40 @@ class OwnershipTest(PurgerTestCase):
         ioctx.remove_object(name)
 
 
+class InterruptedMoveTest(PurgerTestCase):
+    """librbd's move to the trash was killed."""
+
+    def test_image_without_a_name_is_removed(self) -> None:
+        volume = self.long()
+        ioctx = self.cluster.ioctx()
+        self.delete_with_record(volume, self.driver)
+        (entry,) = self.entries()
+        self._set_state(entry.image_id, _MOVING)
+        self.assertRaises(
+            rbd.OSError, rbd.RBD().trash_remove, ioctx, entry.image_id, True
+        )
+        self.purge(1)
+        self.check_nothing_is_left()
+
+    def _set_state(self, image_id: str, state: int) -> None:
+        data = struct.pack('<I', len(image_id)) + image_id.encode()
+        data += struct.pack('<II', state, _NORMAL)
+        self.cluster.ioctx().execute(
+            'rbd_trash', 'rbd', 'trash_state_set', data
+        )
+
+    def test_entry_without_an_image_is_removed(self) -> None:
+        """Its removal was killed after its last step but one."""
+        volume = self.long()
+        self.delete_with_record(volume, self.driver)
+        (entry,) = self.entries()
+        ioctx = self.cluster.ioctx()
+        ioctx.remove_object(f'rbd_header.{entry.image_id}')
+        self.driver.purger = purger.Purger(self.driver)
+        self.purge(1)
+        self.assertEqual([], self.trashed())
+
+
 class DelayTest(PurgerTestCase):
     """Former images stay in the trash for their time, deleted ones may."""
 
@@ -584,21 +622,29 @@ class BackgroundTest(PurgerTestCase):
         self.check_nothing_is_left()
 
     def test_only_the_holder_of_the_lease_purges(self) -> None:
+        lease = purger.OBJECT, 'purger', 'another', ''
+        attempts: list[bool] = []
+        has_lease = purger.Purger._has_lease
+
+        def noted(own: purger.Purger, *how: Any) -> bool:
+            attempts.append(has_lease(own, *how))
+            return attempts[-1]
+
+        self.patch(f'{purger.__name__}.Purger._has_lease', noted)
         with stock_rbd.RADOSClient(self.driver) as client:
-            client.ioctx.lock_exclusive(
-                purger.OBJECT, 'purger', 'another', '', 3
-            )
+            # Longer than the test may take.
+            client.ioctx.lock_exclusive(*lease, 600)
+            self.delete_with_record(self.long(), self.driver)
             self.driver.purger.start()
             self.addCleanup(self._stop, self.driver)
-            self.delete_with_record(self.long(), self.driver)
-            time.sleep(1.5)
+            self._wait(lambda: len(attempts) > 2)
+            self.assertEqual([False] * 3, attempts[:3])
             self.assertEqual(1, len(self.trashed()))
             # The lease of a killed service ends by itself.
+            client.ioctx.lock_exclusive(*lease, 1, _MAY_RENEW)
             self._wait(lambda: not self.trashed())
             self.assertRaises(
-                rados.ObjectBusy,
-                client.ioctx.lock_exclusive,
-                *(purger.OBJECT, 'purger', 'another', '', 3),
+                rados.ObjectBusy, client.ioctx.lock_exclusive, *lease, 1
             )
 
     def test_outage_of_the_monitors_takes_no_place(self) -> None:

@@ -2,11 +2,7 @@
 
 """Operations share connections."""
 
-from collections.abc import Callable
 import concurrent.futures
-import contextlib
-import os
-import sys
 import threading
 import time
 from typing import Any
@@ -136,33 +132,3 @@ class AddressesTest(connections.ConnectionsTestCase):
         self.assertEqual(-110, status)
         self.assertEqual(['127.0.0.1'], driver._get_mon_addrs()[0])
         self.assertIsNot(old, self.client(driver))
-
-
-def _directly(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return method(*args, **kwargs)
-
-
-class ForkTest(connections.ConnectionsTestCase):
-    """A fork while connections are open."""
-
-    def test_child_makes_its_own(self) -> None:
-        volume = self.made_volume()
-        child = os.fork()
-        if child == 0:
-            # No code of the test may run in the child.
-            status = 1
-            with (
-                contextlib.suppress(BaseException),
-                # The child has no threads of eventlet.
-                mock.patch('eventlet.tpool.execute', _directly),
-                self.driver.images.opened(
-                    volume.name, read_only=True
-                ) as image,
-            ):
-                status = 0 if image.size() else 2
-            sys.stdout.flush()
-            os._exit(status)
-        _, status = os.waitpid(child, 0)
-        self.assertEqual(0, os.waitstatus_to_exitcode(status))
-        with self.connecting(0):
-            self.driver.delete_volume(volume)

@@ -112,14 +112,6 @@ class LendingTest(ConnectionsTestCase):
         self._use(fake_rados.OSError(errno.ENOENT))
         self.assertEqual(['connected'], self._states())
 
-    def test_clean_up_after_a_failure(self) -> None:
-        """A failure from before the operation says nothing about it."""
-        try:
-            raise _SHUT_DOWN
-        except fake_rados.Error:
-            self._use(ValueError() and fake_rados.OSError(errno.ENOENT))
-        self.assertEqual(['connected'], self._states())
-
     @ddt.data((-errno.EINVAL, 1), (-errno.ETIMEDOUT, 2), (-errno.ESHUTDOWN, 2))
     @ddt.unpack
     def test_connection_is_replaced_after_a_command(
@@ -185,12 +177,6 @@ class LendingTest(ConnectionsTestCase):
         """Check that nothing uses the connection: its end is not delayed."""
         self._use(_SHUT_DOWN)
         self.assertEqual(['shutdown'], self._states())
-
-    def test_child_process_forgets_connections(self) -> None:
-        with self._lent():
-            self.driver.sharing._abandon()
-        self._use()
-        self.assertEqual(['shutdown', 'connected'], self._states())
 
 
 class OpeningTest(ConnectionsTestCase):

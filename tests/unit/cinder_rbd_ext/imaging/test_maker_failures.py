@@ -223,9 +223,6 @@ class UndoFailsTest(FailureTestCase):
     ) -> None:
         path = way(self)
         down = DatabaseDown()
-        if way is creation_paths.ImportGlanceImage:
-            # The stock driver would remove it first.
-            self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
         with mock.patch.object(
             record, 'change', autospec=True, side_effect=down

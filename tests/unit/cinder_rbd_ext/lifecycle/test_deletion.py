@@ -2,7 +2,6 @@
 
 """Objects that are removed together with a clone."""
 
-import contextlib
 import errno
 import functools
 from typing import Any
@@ -22,9 +21,9 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import locks
-from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.trash import entries
+from rbd_volume_options import trash_mark
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -140,16 +139,6 @@ class DeleteTest(base.DriverTestCase):
         self.driver.delete_snapshot(snapshot)
         self.assertNotIn(snapshot.name, self.snapshots_of(self.source.name))
 
-    def test_volume_whose_removal_has_begun_does_not_become_available(
-        self,
-    ) -> None:
-        """A part of its data may be lost."""
-        error = fake_images.Timeout('error removing image')
-        self.cluster.fail('RBD.remove', error)
-        self.assertRaises(
-            fake_images.Timeout, self.driver.delete_volume, self.clone
-        )
-
     def test_source_that_is_gone(self) -> None:
         del self.cluster.pools['volumes'].images[self.source.name]
         self.driver.delete_volume(self.clone)
@@ -162,44 +151,69 @@ class DeleteTest(base.DriverTestCase):
         self.assertEqual([self.snapshot], self.snapshots_of(self.source.name))
 
 
-class InterruptedTest(base.DriverTestCase):
-    """A deletion that was interrupted after the image was in the trash."""
+@ddt.ddt
+class TrashTest(base.DriverTestCase):
+    """An image that stays in the trash, which the purger removes."""
 
     def setUp(self) -> None:
         super().setUp()
-        self.volume = self.made_volume()
+        self.volume = self.made_volume(status='deleting')
         self.pool = self.cluster.pools['volumes']
 
-    def _interrupted(self, error: Exception) -> None:
-        self.cluster.fail('RBD.remove half-way', error)
-        self.assertIs(
-            error, self.raised(self.driver.delete_volume, self.volume)
-        )
-        self.assertEqual([self.volume.name], [*self.pool.removing])
+    def _only_entry(self) -> Any:
+        with self.cluster.connected() as ioctx:
+            (entry,) = entries.Marks(self.driver).entries(ioctx)
+        return entry
 
-    def test_not_deferred(self) -> None:
-        self._interrupted(fake_images.OSError('timed out'))
-        self.override_backend('enable_deferred_deletion', True)
+    @ddt.data(
+        fake_images.ImageBusy('open'),
+        fake_images.Timeout('no answer'),
+        fake_images.OSError('lost'),
+    )
+    def test_removal_that_fails_is_left_to_the_purger(
+        self, error: Exception
+    ) -> None:
+        """The deletion was accepted, and its owner need not repeat it."""
+        self.cluster.fail('RBD.trash_remove', error)
+        self.driver.delete_volume(self.volume)
+        self.assertEqual([], self.cluster.names())
+        entry = self._only_entry()
+        self.assertEqual(
+            (trash_mark.DELETED, self.volume.id),
+            (entry.mark.kind, entry.mark.volume),
+        )
+        self.assertTrue(self.driver.purger._wake.is_set())
+        self.driver.delete_volume(self.volume)
+        self.driver._trash_purge()
+        self.assertEqual({}, self.pool.trash)
+
+    def test_removal_by_the_stock_driver_is_completed(self) -> None:
+        """librbd does not list its image in the trash."""
+        images = self.pool.images
+        self.pool.removing[self.volume.name] = images.pop(self.volume.name)
         self.driver.delete_volume(self.volume)
         self.assertEqual({}, self.pool.removing)
 
-    def test_client_that_is_not_forgotten_yet(self) -> None:
-        self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{open_image.__name__}.PAUSE', 0)
-        self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=3)
+    def test_entry_without_an_image_is_removed_with_its_volume(self) -> None:
+        """A removal was killed after its last step but one."""
+        self.cluster.fail('RBD.trash_remove', fake_images.OSError('killed'))
         self.driver.delete_volume(self.volume)
-        self.assertEqual({}, self.pool.removing)
+        self.pool.lost_headers.update(self.pool.trash)
+        self.driver._trash_purge()
+        self.assertEqual(1, len(self.pool.trash))
+        self.volume.destroy()
+        self.driver._trash_purge()
+        self.assertEqual({}, self.pool.trash)
 
-    def test_client_that_is_never_forgotten(self) -> None:
-        """Cinder must not make the volume available: its data is lost."""
-        self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{open_image.__name__}.WATCHED_FOR', -1)
-        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
-        self.assertRaises(
-            exception.VolumeBackendAPIException,
-            self.driver.delete_volume,
-            self.volume,
-        )
+    def test_entry_without_an_image_of_another_cloud_stays(self) -> None:
+        with self.cluster.connected() as ioctx:
+            name = f'volume-{uuidutils.generate_uuid()}'
+            for each in (name, 'disk'):
+                self.librbd.RBD().create(ioctx, each, 7)
+                self.librbd.RBD().trash_move(ioctx, each)
+        self.pool.lost_headers.update(self.pool.trash)
+        self.driver._trash_purge()
+        self.assertEqual(2, len(self.pool.trash))
 
 
 class LostTest(base.DriverTestCase):
@@ -331,21 +345,12 @@ class ManagerTest(base.DriverTestCase):
         self.assertEqual(2, called.call_count)
         self.assertEqual([], self.cluster.names())
 
-    def test_volume_that_lost_data_does_not_become_available(self) -> None:
-        """Neither with a client that is still there nor without the lock."""
-        self._patch(f'{open_image.__name__}.WATCHED_FOR', -1)
+    def test_volume_without_an_image_does_not_become_available(self) -> None:
         self.cluster.pools['volumes'].images.pop(self.volume.name)
-        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
-        for context in (
-            contextlib.nullcontext(),
-            self._locked(locks.VolumeLocked),
-        ):
-            with context:
-                self.assertRaises(
-                    exception.VolumeBackendAPIException,
-                    self.delete,
-                    self.volume,
-                )
+        with self._locked(locks.VolumeLocked):
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.delete, self.volume
+            )
         self.delete(self.volume)
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
 
@@ -360,7 +365,7 @@ class ManagerTest(base.DriverTestCase):
             )
         self.assertEqual('error', self._status())
 
-    @ddt.data('lost', 'in a group of RBD images', 'timed out')
+    @ddt.data('lost', 'in a group of RBD images')
     def test_deletion_that_fails_can_be_repeated_by_the_owner(
         self, why: str
     ) -> None:
@@ -370,9 +375,6 @@ class ManagerTest(base.DriverTestCase):
             failing: Any = mock.patch.object(
                 migration, 'image_needed', autospec=True, side_effect=lost
             )
-        elif why == 'timed out':
-            self.cluster.fail('RBD.remove', fake_images.Timeout('timed out'))
-            failing = contextlib.nullcontext()
         else:
             failing = mock.patch.object(
                 fake_handle.Image, 'group', lambda _: {'pool': 1}
@@ -387,14 +389,9 @@ class ManagerTest(base.DriverTestCase):
 
     def test_volume_that_a_client_has_open_goes_to_the_trash(self) -> None:
         """The deletion was accepted; the purger waits for the client."""
-        moved = mock.create_autospec(entries.move)
-        with (
-            self.driver.images.opened(self.volume.name),
-            mock.patch.object(entries, 'move', moved),
-        ):
-            self.cluster.fail('RBD.remove', fake_images.ImageBusy('open'))
+        with self.driver.images.opened(self.volume.name):
             self.delete(self.volume)
-        self.assertEqual(self.volume.name, moved.call_args.args[2])
+            self.assertEqual(1, len(self.cluster.pools['volumes'].trash))
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
 
     def _status(self) -> str:
@@ -497,43 +494,43 @@ class GroupTest(base.DriverTestCase):
 
 
 class KeepTest(base.DriverTestCase):
-    """Volumes of a type with rbd:keep_deleted.
-
-    The functional tests move images to the trash.
-    """
+    """Volumes of a type with rbd:keep_deleted."""
 
     def setUp(self) -> None:
         super().setUp()
         self.kept = self.make_type(rbd_keep_deleted='48')
-        self.moved = mock.create_autospec(entries.move)
-        self._patch(f'{entries.__name__}.move', self.moved)
+        self.volume = self.made_volume(
+            volume_type=self.kept,
+            metadata={'colour': 'blue'},
+            display_name='data',
+            status='deleting',
+        )
+
+    def _kept(self) -> list[entries.Entry]:
+        self.driver.delete_volume(self.volume)
+        with self.cluster.connected() as ioctx:
+            return entries.Marks(self.driver).entries(ioctx)
 
     def test_image_stays_in_the_trash_with_what_a_restored_volume_needs(
         self,
     ) -> None:
-        volume = self.made_volume(
-            volume_type=self.kept,
-            metadata={'colour': 'blue'},
-            display_name='data',
-        )
-        self.driver.delete_volume(volume)
-        *_, name, mark, delay = self.moved.call_args.args
-        self.assertEqual((volume.name, 48 * 3600), (name, delay))
+        (entry,) = self._kept()
+        hours = (entry.until - timeutils.utcnow()).total_seconds() / 3600
+        self.assertEqual((self.volume.name, 48), (entry.name, round(hours)))
+        volume = self.volume
         self.assertEqual(
             ('data', {'colour': 'blue'}, volume.volume_type_id, volume.host),
             tuple(
-                mark.record[each]
+                entry.mark.record[each]
                 for each in ('name', 'metadata', 'volume_type', 'host')
             ),
         )
 
     def test_encrypted_volume_is_not_kept(self) -> None:
         """Cinder has destroyed its key before the driver is called."""
-        volume = self.made_volume(volume_type=self.kept)
-        volume.encryption_key_id = uuidutils.generate_uuid()
-        self.driver.delete_volume(volume)
-        self.moved.assert_not_called()
+        self.volume.encryption_key_id = uuidutils.generate_uuid()
+        self.assertEqual([], self._kept())
 
     def test_volume_of_another_type_is_not_kept(self) -> None:
-        self.driver.delete_volume(self.made_volume())
-        self.moved.assert_not_called()
+        self.volume = self.made_volume(status='deleting')
+        self.assertEqual([], self._kept())

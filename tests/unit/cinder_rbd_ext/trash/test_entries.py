@@ -31,6 +31,7 @@ class MarksTest(base.DriverTestCase):
         self.read = self.patch(
             f'{trash_mark.__name__}.read', return_value=(mark, '')
         )
+        self.patch(f'{trash_mark.__name__}.size_of', return_value=1)
         self.marks = entries.Marks(self.driver)
 
     def _ids(self) -> list[str]:
