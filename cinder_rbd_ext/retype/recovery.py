@@ -205,22 +205,23 @@ class Recovery:
         if marker.is_requested(volume, mark):
             if self._replacements.is_alive(mark):
                 return False
-            self._release(volume, mark)
+            self._release(volume, mark, held)
         self._replacements.settle(volume)
         return True
 
-    def _release(self, volume: protocols.Volume, mark: marker.Marker) -> None:
+    def _release(
+        self, volume: protocols.Volume, mark: marker.Marker, held: locks.Held
+    ) -> None:
         """End a request whose service is gone, as Cinder's manager does."""
         LOG.info('Resuming the request for volume %s', volume.id)
         is_committed = mark.has_begun and volume.name_id == mark.image
         if mark.left:
             _end(volume, is_committed, mark.type_id)
             return
-        admin = context.get_admin_context()
         type_id = mark.type_id if is_committed else volume.volume_type_id
         update = None
         try:
-            update = self._complete(admin, volume, type_id, is_committed)
+            update = self._complete(volume, type_id, is_committed, held)
         except (errors.OptionError, exception.VolumeTypeNotFound) as error:
             # The limits of the back end or the type have changed meanwhile.
             LOG.warning(
@@ -239,12 +240,13 @@ class Recovery:
 
     def _complete(
         self,
-        admin: Any,
         volume: protocols.Volume,
         type_id: str | None,
         is_committed: bool,
+        held: locks.Held,
     ) -> dict[str, Any] | None:
         """Give the image the features, limits and keys of a type."""
+        admin = context.get_admin_context()
         new_type = objects.VolumeType.get_by_id(admin, type_id)
         decided = self._retypes.make_plan(volume, new_type, is_committed)
         if not is_committed:
@@ -256,7 +258,7 @@ class Recovery:
         # Without a type, replication is enabled again if it was disabled.
         changed = new_type if is_committed else None
         stock = functools.partial(self._stock, volume, changed, diff)
-        return self._retypes.complete(volume, new_type, decided, stock)
+        return self._retypes.complete(volume, new_type, decided, stock, held)
 
 
 def _has_target(volume: protocols.Volume) -> bool:

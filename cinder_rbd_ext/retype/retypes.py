@@ -35,6 +35,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import late_request
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import reasons
@@ -112,7 +113,7 @@ class Retypes:
                 reason = self._copied(running, decided.target)
             if reason is None:
                 running.is_done = True
-                return True, self._completed(volume, new_type, decided, stock)
+                return True, self._completed(running, new_type, decided, stock)
         LOG.info(
             'Retype of volume %(id)s needs a migration: %(obstacle)s; '
             'the image is not converted: %(why)s',
@@ -130,14 +131,17 @@ class Retypes:
 
     def _completed(
         self,
-        volume: protocols.Volume,
+        running: replacement.Request,
         new_type: protocols.VolumeType,
         decided: retype_plan.RetypePlan,
         stock: Stock,
     ) -> Update | None:
         """Act as :meth:`complete`; after a copy, nothing is raised."""
+        volume = running.volume
         try:
-            return self.complete(volume, new_type, decided, stock)
+            return self.complete(
+                volume, new_type, decided, stock, running.held
+            )
         except Exception:
             if not decided.is_copied:
                 raise
@@ -225,17 +229,23 @@ class Retypes:
         new_type: protocols.VolumeType,
         decided: retype_plan.RetypePlan,
         stock: Stock,
+        held: locks.Held,
     ) -> Update | None:
         """Change the image in place, and record the result.
 
         This can be repeated. It returns the model update of the stock driver.
 
         :param volume: the object that is saved afterwards
+        :param held: the lock of the volume
+        :raises LockLost: if it has ended: the volume may have its former type
+            again
         """
+        held.check()
         _, update = stock()
         if decided.stock_changes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)
+        held.check()
         self._change_features(volume, decided)
         record.remove_keys(
             volume, decided.acceptance, self._driver.backend_name

@@ -388,6 +388,23 @@ class CommitTest(copying.CopyingTestCase):
         self.driver._recovery.recover_all()
         self.check_settled()
 
+    def test_retype_in_place_ends_with_its_lock(self) -> None:
+        """Recovery can have given the volume back with its former type."""
+        volume = self.requested()
+        self.new_type = self.make_type(rbd_object_map='false')
+        image = self.cluster.stored(volume.name)
+        before, plan = image.mask, retypes.Retypes.make_plan
+
+        def paused(*args: Any) -> Any:
+            decided = plan(*args)
+            for lockers in self.cluster.pools['volumes'].locks.held.values():
+                lockers.clear()
+            return decided
+
+        with mock.patch.object(retypes.Retypes, 'make_plan', paused):
+            self.assertFalse(self.run_request(volume))
+        self.assertEqual(before, image.mask)
+
     def test_both_images_stay_if_the_row_names_neither(self) -> None:
         volume = self.requested()
         self.assertTrue(self.run_request(volume))
