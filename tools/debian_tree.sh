@@ -33,12 +33,14 @@ function need_tree {
     install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
         <<<$'#!/bin/sh\nexit 101'
     echo force-unsafe-io >"$root.partial/etc/dpkg/dpkg.cfg.d/unsafe-io"
-    if (($#)); then
-        export DEBIAN_FRONTEND=noninteractive
-        chroot "$root.partial" apt-get update >>"$root.log"
-        chroot "$root.partial" apt-get install --yes --no-install-recommends \
-            "$@" >>"$root.log"
-    fi
+    # Packages' scripts require /proc, which must not remain mounted.
+    # shellcheck disable=SC2016 # The variables belong to the inner shell.
+    (($# == 0)) || DEBIAN_FRONTEND=noninteractive \
+        unshare --mount --propagation private -- sh -euc '
+            mount -t proc proc "$0/proc"
+            chroot "$0" apt-get update
+            chroot "$0" apt-get install --yes --no-install-recommends "$@"
+            ' "$root.partial" "$@" >>"$root.log"
     mv "$root.partial" "$root"
 }
 
