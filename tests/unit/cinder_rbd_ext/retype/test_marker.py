@@ -70,12 +70,3 @@ class MarkerTest(base.DriverTestCase):
         self.assertEqual([volume.id], marker.marked_volumes(self.driver))
         marker.forget(volume.id, retype)
         self.assertEqual([], marker.marked_volumes(self.driver))
-
-    def test_migrated_volume_is_found_by_the_back_end_that_it_left(
-        self,
-    ) -> None:
-        volume = self.made_volume(host='there@ceph2#ceph2')
-        left = dataclasses.replace(_LONGEST, left='here@ceph')
-        marker.write(volume.id, left)
-        self.driver.host = 'here@ceph'
-        self.assertEqual([volume.id], marker.marked_volumes(self.driver))
