@@ -24,9 +24,9 @@ from rbd_volume_options import registry
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.client import volume_rbd
 from tests.fakes import fake_option
+from tests.functional.cinder_rbd_ext import creation_paths
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import creation_paths
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
 _KEY = fake_option.KEY

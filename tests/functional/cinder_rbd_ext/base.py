@@ -15,6 +15,7 @@ from cinder import objects
 from cinder import privsep
 from cinder import utils
 from cinder.db import api as db
+from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
 from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
 from cinder.volume import configuration
@@ -32,6 +33,7 @@ from cinder_rbd_ext import releases
 from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from rbd_volume_options import registry
+from tests import feature_bits
 from tests.functional import ceph
 from tests.unit import recorded
 
@@ -67,6 +69,32 @@ def _disconnect(made: Any) -> None:
     for connection in made.sharing._current.values():
         if connection.rados is not None:
             releases.in_thread(releases.unwrapped(connection.rados).shutdown)
+
+
+class ImageService:
+    """A fake image service with one Glance image to download."""
+
+    #: Cinder's cache of downloaded images.
+    temp_images = None
+
+    def __init__(self, path: pathlib.Path, disk_format: str) -> None:
+        self._path = path
+        self._format = disk_format
+
+    def show(self, context: Any, image_id: str) -> dict[str, Any]:
+        """Return the metadata of the image."""
+        return {
+            'id': image_id,
+            'disk_format': self._format,
+            'container_format': 'bare',
+            'status': 'active',
+            'size': self._path.stat().st_size,
+            'properties': {},
+        }
+
+    def download(self, context: Any, image_id: str, data: Any = None) -> None:
+        """Write the content of the image to a file."""
+        data.write(self._path.read_bytes())
 
 
 class DriverTestCase(test.TestCase):
@@ -161,28 +189,82 @@ class DriverTestCase(test.TestCase):
     def new_volume(
         self,
         metadata: dict[str, str] | None = None,
-        type_id: str | None = None,
+        volume_type: str | None = None,
         **kwargs: Any,
     ) -> Any:
         """Create a volume in the database only, without an RBD image."""
         return cinder_utils.create_volume(
             self.context,
             metadata=metadata,
-            volume_type_id=type_id or self.make_type(),
+            volume_type_id=volume_type or self.make_type(),
             **kwargs,
         )
 
     def made_volume(
         self,
         metadata: dict[str, str] | None = None,
-        type_id: str | None = None,
+        volume_type: str | None = None,
         driver: Any = None,
         **kwargs: Any,
     ) -> Any:
         """Create a volume with a driver."""
-        volume = self.new_volume(metadata, type_id, **kwargs)
+        volume = self.new_volume(metadata, volume_type, **kwargs)
         self.update(volume, (driver or self.driver).create_volume(volume))
         return volume
+
+    def encrypted_volume(self, **kwargs: Any) -> Any:
+        """Create a volume of an encrypted type, without its RBD image."""
+        for name, value in (
+            ('backend', 'cinder.keymgr.conf_key_mgr.ConfKeyManager'),
+            ('fixed_key', FIXED_KEY),
+        ):
+            self.override_config(name, value, group='key_manager')
+        volume = self.new_volume(encryption_key_id=NO_KEY_ID, **kwargs)
+        db.volume_type_encryption_create(
+            self.admin,
+            volume.volume_type_id,
+            {
+                'provider': 'luks',
+                'cipher': 'aes-xts-plain64',
+                'key_size': 256,
+                'control_location': 'front-end',
+            },
+        )
+        return volume
+
+    def fill(self, name: str, pool: str = 'volumes') -> None:
+        """Write content that a clone or copy must contain."""
+        with self.cluster.image(name, pool) as image:
+            image.write(b'content', 3 * units.Mi)
+
+    def glance_image(self) -> tuple[str, None]:
+        """Create a Glance image with 8 MiB objects; return its location."""
+        rbd.RBD().create(
+            self.cluster.ioctx('images'),
+            'glance',
+            64 * units.Mi,
+            order=23,
+            features=feature_bits.DEFAULT,
+        )
+        self.fill('glance', 'images')
+        with self.cluster.image('glance', 'images') as image:
+            image.create_snap('snap')
+            image.protect_snap('snap')
+        return f'rbd://{self.cluster.fsid}/images/glance/snap', None
+
+    def glance_download(self, disk_format: str = 'raw') -> ImageService:
+        """Return a service with an image whose content is known."""
+        raw, path = self.tmp / 'disk.raw', self.tmp / f'disk.{disk_format}'
+        with raw.open('wb') as out:
+            out.truncate(8 * units.Mi)
+            out.seek(3 * units.Mi)
+            out.write(b'content')
+        if disk_format != 'raw':
+            subprocess.run(
+                ['qemu-img', 'convert', '-O', disk_format, raw, path],
+                check=True,
+            )
+        return ImageService(path, disk_format)
 
     @contextlib.contextmanager
     def retyping(self, volume: Any) -> Iterator[None]:

@@ -22,7 +22,7 @@ class CloneSourcesTestCase(base.DriverTestCase):
         volume = self.new_volume(
             size=source.size,
             source_volid=source.id,
-            type_id=source.volume_type_id,
+            volume_type=source.volume_type_id,
         )
         made = (driver or self.driver).create_cloned_volume(volume, source)
         self.update(volume, made)

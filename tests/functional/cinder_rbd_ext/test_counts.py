@@ -95,12 +95,12 @@ class CountsTest(base.DriverTestCase):
     def test_volume_with_keys_in_a_data_pool(self) -> None:
         type_id = self.make_type(rbd_data_pool='volumes-data')
         # The data pool is probed every five minutes.
-        self.driver.delete_volume(self.made_volume(type_id=type_id))
-        volume = self._loaded(metadata=base.ASKED, type_id=type_id)
+        self.driver.delete_volume(self.made_volume(volume_type=type_id))
+        volume = self._loaded(metadata=base.ASKED, volume_type=type_id)
         self._costs((1, 0, 2), self.driver.create_volume, volume)
         self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
         copy = self._loaded(
-            metadata={}, type_id=type_id, source_volid=volume.id
+            metadata={}, volume_type=type_id, source_volid=volume.id
         )
         self._costs((2, 2, 3), self.driver.create_cloned_volume, copy, volume)
         self._costs((2, 1, 5), self.driver.extend_volume, volume, 2)

@@ -69,7 +69,9 @@ class DataPoolTest(LimitedUserTestCase):
 
     def test_volume_of_a_type_is_refused(self) -> None:
         driver = self.limited_driver('volumes')
-        volume = self.new_volume(type_id=self.make_type(rbd_data_pool=_DATA))
+        volume = self.new_volume(
+            volume_type=self.make_type(rbd_data_pool=_DATA)
+        )
         self.assertRaises(
             exceptions.VolumeOptionRefused, driver.create_volume, volume
         )
@@ -84,14 +86,14 @@ class DataPoolTest(LimitedUserTestCase):
         self.assertRaises(
             exceptions.VolumeOptionRefused,
             driver.create_volume,
-            self.new_volume(type_id=type_id),
+            self.new_volume(volume_type=type_id),
         )
         caps = f'profile rbd pool=volumes, profile rbd pool={_DATA}'
         self.ceph(
             *('auth', 'caps', 'client.limited'),
             *('mon', 'profile rbd', 'osd', caps),
         )
-        driver.create_volume(self.new_volume(type_id=type_id))
+        driver.create_volume(self.new_volume(volume_type=type_id))
 
     def test_a_pool_that_may_be_written(self) -> None:
         driver = self.limited_driver(

@@ -102,7 +102,7 @@ class RetypeTest(base.DriverTestCase):
 
     def test_object_map_is_added_and_valid(self) -> None:
         volume = self.made_volume(
-            type_id=self.make_type(rbd_features='layering')
+            volume_type=self.make_type(rbd_features='layering')
         )
         self.new_snapshot(volume)
         done, _ = self._retype(volume, rbd_object_map='true')
@@ -121,7 +121,9 @@ class RetypeTest(base.DriverTestCase):
                 self.assertEqual(0, at.flags(), name)
 
     def test_object_map_is_taken_away(self) -> None:
-        volume = self.made_volume(type_id=self.make_type(rbd_object_map='on'))
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_object_map='on')
+        )
         self._retype(volume, rbd_object_map='false')
         self.assertEqual({'exclusive-lock'}, self.features_of(volume) & _MAP)
 
@@ -149,7 +151,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(4 * units.Mi, self.layout_of(volume)['object_size'])
 
     def test_multiattach_and_back_leaves_valid_maps(self) -> None:
-        volume = self.made_volume(base.ASKED, type_id=self.make_type())
+        volume = self.made_volume(base.ASKED, volume_type=self.make_type())
         done, _ = self._retype(volume, multiattach='<is> True')
         self.assertTrue(done)
         self.assertEqual(set(), self.features_of(volume) & _MAP)
@@ -158,7 +160,7 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(metadata, volume.metadata)
 
         volume = self.made_volume(
-            type_id=self.make_type(rbd_object_map='true')
+            volume_type=self.make_type(rbd_object_map='true')
         )
         self.new_snapshot(volume)
         self._retype(volume, multiattach='<is> True')
@@ -193,7 +195,7 @@ class MultiattachTest(base.DriverTestCase):
 
     def test_a_clone_has_the_features_that_the_type_took(self) -> None:
         shared = self.made_volume(
-            type_id=self.make_type(multiattach='<is> True')
+            volume_type=self.make_type(multiattach='<is> True')
         )
         self.assertEqual(set(), self.features_of(shared) & _MAP)
         clone = self.new_volume()
@@ -204,7 +206,9 @@ class MultiattachTest(base.DriverTestCase):
         """The exclusive lock is off; the stock driver leaves it on."""
         self.override_backend(self.driver, 'rbd_max_clone_depth', 0)
         source = self.made_volume()
-        copy = self.new_volume(type_id=self.make_type(multiattach='<is> True'))
+        copy = self.new_volume(
+            volume_type=self.make_type(multiattach='<is> True')
+        )
         update = self.driver.create_cloned_volume(copy, source)
         self.assertIn('saved_features', update['provider_location'])
         self.assertEqual(set(), self.features_of(copy) & _MAP)
@@ -292,7 +296,7 @@ class ManageTest(base.DriverTestCase):
         self.assertRaises(
             exception.ReplicationError,
             self._manage,
-            self.new_volume(type_id=replicated),
+            self.new_volume(volume_type=replicated),
         )
         self.assertEqual(['found'], self.cluster.names())
 

@@ -29,7 +29,9 @@ _META = {
 class FlowTest(base.DriverTestCase):
     """``CreateVolumeFromSpecTask`` with the driver."""
 
-    def flow(self, way: creation_paths.ImportQcow2, cache: Any = None) -> Any:
+    def flow(
+        self, way: creation_paths.ImportGlanceImage, cache: Any = None
+    ) -> Any:
         """Return the part of the flow that creates a volume from an image."""
         task = create_volume.CreateVolumeFromSpecTask(
             mock.Mock(driver=self.driver), db, self.driver, cache
@@ -49,15 +51,16 @@ class FlowTest(base.DriverTestCase):
 
     def test_encrypted_volume_that_is_refused(self) -> None:
         """The reason stays when Cinder clears the volume's image metadata."""
-        way = creation_paths.ImportToEncrypted(self)
-        way.prepare()
-        volume = way.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
+        way = creation_paths.ImportToEncrypted(
+            self, metadata={keys.OBJECT_SIZE: '3M'}
+        )
+        volume = way.volume
         # Image metadata that Cinder has written at this point.
         db.volume_glance_metadata_create(
             self.context, volume.id, 'signature_verified', 'False'
         )
         self.assertRaises(
-            exceptions.VolumeOptionRefused, self.flow(way._image), volume
+            exceptions.VolumeOptionRefused, self.flow(way), volume
         )
         self.assertIn('not a power of two', self.reason(volume) or '')
 
@@ -68,7 +71,6 @@ class FlowTest(base.DriverTestCase):
             cinder_internal_tenant_user_id='user',
         )
         way = creation_paths.ImportQcow2(self)
-        way.prepare()
         cached = self.made_volume()
         with self.cluster.image(cached.name) as image:
             image.create_snap('only one')
@@ -117,13 +119,9 @@ class LateFailureTest(base.DriverTestCase):
         self, call: str, way: type[creation_paths.Path]
     ) -> None:
         path = way(self)
-        path.prepare()
-        before = self.cluster.names()
-        volume = path.new_volume()
+        before, volume = self.cluster.names(), path.volume
         self.late(call)
-        self.assertRaises(
-            exception.VolumeBackendAPIException, path.make, volume, self.driver
-        )
+        self.assertRaises(exception.VolumeBackendAPIException, path.make)
         self.assertEqual(before, self.cluster.names())
         for name in before:
             with self.cluster.image(name, read_only=True) as image:

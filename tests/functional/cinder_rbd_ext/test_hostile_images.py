@@ -12,7 +12,6 @@ from oslo_utils import units
 
 from tests import hostile_images
 from tests.functional.cinder_rbd_ext import base
-from tests.functional.cinder_rbd_ext import creation_paths
 
 _SECRET = b'secret of the host'
 
@@ -28,7 +27,7 @@ class HostileImageTest(base.DriverTestCase):
         secret.write_bytes(_SECRET.ljust(units.Mi, b'x'))
         path = self.tmp / 'uploaded'
         make(secret, path)
-        service = creation_paths.ImageService(path, disk_format)
+        service = base.ImageService(path, disk_format)
         volume = self.made_volume()
         for is_reimage in (False, True):
             self.assertRaises(

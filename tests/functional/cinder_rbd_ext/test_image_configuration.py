@@ -24,12 +24,8 @@ from tests.functional.cinder_rbd_ext import creation_paths
 _HINT = {keys.COMPRESSION_HINT: 'compressible'}
 _ENTRY = 'conf_rbd_compression_hint'
 _FOREIGN = {'conf_rbd_readahead_max_bytes': '4096', 'owner': 'somebody'}
-# A path with two LUKS headers, which take seconds by design.
-_PATHS = tuple(
-    path
-    for path in creation_paths.ALL
-    if path is not creation_paths.ImportToEncrypted
-)
+# The last path has two LUKS headers, which take seconds by design.
+_PATHS = creation_paths.WITH_PROGRAMS[:-1]
 
 
 class ConfigurationTestCase(base.DriverTestCase):
@@ -67,10 +63,9 @@ class ImageConfigurationTest(ConfigurationTestCase):
     def test_each_way_of_creation_sets_the_entry(
         self, path_class: type[creation_paths.Path]
     ) -> None:
-        path = path_class(self)
-        path.prepare()
-        volume = path.new_volume(metadata=_HINT)
-        path.make(volume, self.driver)
+        path = path_class(self, metadata=_HINT)
+        volume = path.volume
+        self.update(volume, path.make())
         self.assertEqual({_ENTRY: 'compressible'}, self.entries(volume))
         self.assertEqual(
             'compressible', self.recorded(volume)[keys.COMPRESSION_HINT]
@@ -84,12 +79,10 @@ class ImageConfigurationTest(ConfigurationTestCase):
     def test_entry_of_the_source_is_not_inherited(
         self, path_class: type[creation_paths.Path]
     ) -> None:
-        path: Any = path_class(self)
-        path.source_metadata = _HINT
-        path.prepare()
+        path: Any = path_class(self, source_metadata=_HINT)
         self.assertIn(_ENTRY, self.entries(path.source))
-        volume = path.new_volume()
-        path.make(volume, self.driver)
+        volume = path.volume
+        self.update(volume, path.make())
         self.assertEqual({}, self.entries(volume))
         self.assertNotIn(keys.COMPRESSION_HINT, self.recorded(volume))
 
@@ -120,7 +113,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
 
     def test_retype_replaces_the_entry_in_place(self) -> None:
         text = self.make_type(rbd_compression_hint='compressible')
-        volume = self.available(self.made_volume(type_id=text))
+        volume = self.available(self.made_volume(volume_type=text))
         with self.cluster.image(volume.name) as image:
             ident = image.id()
         for hint in ('incompressible', None):
@@ -145,7 +138,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
     def test_key_set_past_the_api_takes_effect_if_tenants_may(self) -> None:
         free = self.available(self.made_volume())
         kept = self.available(
-            self.made_volume(type_id=self.make_type(rbd_tenant_options=''))
+            self.made_volume(volume_type=self.make_type(rbd_tenant_options=''))
         )
         for volume in (free, kept):
             db.volume_metadata_update(self.admin, volume.id, _HINT, False)
@@ -217,7 +210,7 @@ class LimitsTest(ConfigurationTestCase):
             rbd_iops_limit_minimum='100',
             rbd_bps_limit_per_gib='1M',
         )
-        volume = self.available(self.made_volume(type_id=by_size))
+        volume = self.available(self.made_volume(volume_type=by_size))
         self.assertEqual(
             {'iops_limit': '100', 'bps_limit': '1048576'}, self.limits(volume)
         )
@@ -240,7 +233,7 @@ class LimitsTest(ConfigurationTestCase):
             'iops_burst': '600',
             'read_bps_limit': '1000000',
         }
-        volume = self.available(self.made_volume(type_id=both))
+        volume = self.available(self.made_volume(volume_type=both))
         self.assertEqual(stock, self.limits(volume))
         self.change(volume, {'rbd:iops_limit': '200'})
         self.assertEqual(
@@ -262,7 +255,7 @@ class LimitsTest(ConfigurationTestCase):
         both = self._with_qos(
             self.make_type(rbd_iops_limit='300'), total_iops_sec='500'
         )
-        volume = self.available(self.made_volume(type_id=ours))
+        volume = self.available(self.made_volume(volume_type=ours))
         for type_id, diff, wanted in (
             (both, (None, '500'), {'iops_limit': '300'}),
             (stock, ('500', '500'), {'iops_limit': '500'}),

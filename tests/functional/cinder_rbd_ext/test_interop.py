@@ -142,7 +142,7 @@ class ReplacedImageTest(test_retypes.RetypeTestCase):
         volume, there = self.volume, self.make_driver(cls, pool='volumes2')
         self.update(volume, {'migration_status': 'migrating'})
         target = self.new_volume(
-            type_id=volume.volume_type_id,
+            volume_type=volume.volume_type_id,
             host='host@other#other',
             migration_status=f'target:{volume.id}',
         )

@@ -186,7 +186,7 @@ class HostAssistedTest(base.DriverTestCase):
     def test_a_clone_without_keys_keeps_layout_and_features(self) -> None:
         type_id = self.make_type()
         source = self.made_volume(base.ASKED, type_id)
-        clone = self.new_volume(type_id=type_id)
+        clone = self.new_volume(volume_type=type_id)
         self.update(clone, self.driver.create_cloned_volume(clone, source))
         target = self.new_volume(
             None, type_id, migration_status=f'target:{clone.id}'

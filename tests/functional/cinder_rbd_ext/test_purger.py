@@ -105,7 +105,7 @@ class PurgerTestCase(base.DriverTestCase):
 
     def long(self, **kwargs: Any) -> Any:
         """Return a volume whose removal takes long."""
-        return self.made_volume(type_id=self.plain, **kwargs)
+        return self.made_volume(volume_type=self.plain, **kwargs)
 
     def trashed(self) -> list[str]:
         """Return the names of the images in the trash, in order."""
@@ -158,7 +158,7 @@ class PurgerTestCase(base.DriverTestCase):
         volume = self.new_volume(
             size=source.size,
             source_volid=source.id,
-            type_id=source.volume_type_id,
+            volume_type=source.volume_type_id,
         )
         made = self.driver.create_cloned_volume(volume, source)
         self.update(volume, made)
@@ -166,7 +166,9 @@ class PurgerTestCase(base.DriverTestCase):
 
     def restored(self, snapshot: Any, volume: Any) -> Any:
         """Return a volume from a snapshot of a volume."""
-        made = self.new_volume(size=volume.size, type_id=volume.volume_type_id)
+        made = self.new_volume(
+            size=volume.size, volume_type=volume.volume_type_id
+        )
         update = self.driver.create_volume_from_snapshot(made, snapshot)
         self.update(made, update)
         return made
@@ -212,7 +214,7 @@ class LongDeletionTest(PurgerTestCase):
     def test_image_with_few_objects_is_removed_at_once(self) -> None:
         mapped = self.make_type(rbd_object_map='true', rbd_object_size='32M')
         for written, is_moved in ((0, False), (15, False), (16, True)):
-            volume = self.made_volume(type_id=mapped)
+            volume = self.made_volume(volume_type=mapped)
             self.write(volume, written)
             self.delete_with_record(volume, self.driver)
             self.assertEqual(
@@ -229,7 +231,7 @@ class LongDeletionTest(PurgerTestCase):
     def test_image_that_a_client_has_open_waits_in_the_trash(self) -> None:
         """Its deletion was accepted, and nobody may repeat it."""
         for type_id in (self.plain, self.make_type(rbd_object_map='true')):
-            volume = self.made_volume(type_id=type_id)
+            volume = self.made_volume(volume_type=type_id)
             with self.cluster.image(volume.name) as image:
                 image.write(b'content', 0)
                 self.delete_with_record(volume, self.driver)
@@ -297,7 +299,7 @@ class RelativesTest(PurgerTestCase):
     @ddt.data(*itertools.permutations(range(3)))
     def test_chain_of_long_deletions(self, order: tuple[int, ...]) -> None:
         for type_id in (self.plain, None):
-            first = self.made_volume(type_id=type_id)
+            first = self.made_volume(volume_type=type_id)
             self.write(first)
             second = self.clone(first)
             volumes = (first, second, self.clone(second))
@@ -310,7 +312,7 @@ class RelativesTest(PurgerTestCase):
     def test_restored_volume_and_clone(self, order: tuple[int, ...]) -> None:
         """The parent of the restored one is a snapshot that was deleted."""
         for type_id in [None, *[self.plain] * _FAMILIES]:
-            source = self.made_volume(type_id=type_id)
+            source = self.made_volume(volume_type=type_id)
             snapshot = self.new_snapshot(source)
             restored = self.restored(snapshot, source)
             volumes = (source, self.clone(source), restored)

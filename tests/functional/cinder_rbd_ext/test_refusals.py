@@ -43,7 +43,7 @@ class RefusalTest(base.DriverTestCase):
 
     def test_a_pool_that_does_not_exist(self) -> None:
         type_id = self.make_type(rbd_data_pool='nowhere')
-        volume = self.new_volume(type_id=type_id)
+        volume = self.new_volume(volume_type=type_id)
         self._check(volume, 'the pool does not exist', {keys.DATA_POOL: ''})
 
     def test_keys_that_tenants_may_not_set(self) -> None:

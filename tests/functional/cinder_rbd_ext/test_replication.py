@@ -45,10 +45,11 @@ class ReplicationTest(base.DriverTestCase):
     def test_layout_and_map(
         self, path_class: type[creation_paths.Path]
     ) -> None:
-        path = path_class(self)
-        path.prepare()
-        volume = path.new_volume(metadata=base.ASKED, type_id=self.replicated)
-        path.make(volume, self.driver)
+        path = path_class(
+            self, metadata=base.ASKED, volume_type=self.replicated
+        )
+        volume = path.volume
+        self.update(volume, path.make())
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertLessEqual(
             {'object-map', 'journaling'}, self.features_of(volume)
@@ -62,7 +63,7 @@ class ReplicationTest(base.DriverTestCase):
         self.useFixture(
             fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
         )
-        volume = self.made_volume(type_id=self.replicated)
+        volume = self.made_volume(volume_type=self.replicated)
         snapshot = self.new_snapshot(volume)
         with self.cluster.image(volume.name) as opened:
             # rbd-mirror of the other cluster opens the image for writing.

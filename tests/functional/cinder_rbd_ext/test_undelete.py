@@ -126,11 +126,11 @@ class UndeleteTest(base.DriverTestCase):
     def test_source_of_a_clone_and_an_encrypted_volume_are_not_kept(
         self,
     ) -> None:
-        source = self.made_volume(type_id=self.type)
-        clone = self.new_volume(type_id=self.type)
+        source = self.made_volume(volume_type=self.type)
+        clone = self.new_volume(volume_type=self.type)
         self.driver.create_cloned_volume(clone, source)
         self.delete_with_record(source, self.driver)
-        encrypted = self.made_volume(type_id=self.type)
+        encrypted = self.made_volume(volume_type=self.type)
         encrypted.encryption_key_id = str(uuid.uuid4())
         self.driver.delete_volume(encrypted)
         self.assertEqual([], undelete.kept(self.tools, 'volumes'))

@@ -266,7 +266,7 @@ class DriverTestCase(test.TestCase):
         self.cluster.stored('glance', 'images').metadata.update(metadata)
         return f'rbd://{self.cluster.fsid}/images/glance/snap', None
 
-    def glance_download(self) -> None:
+    def glance_download(self, disk_format: str = 'raw') -> None:
         """Replace Cinder's download of Glance images."""
 
         def fetch(*args: Any, **kwargs: Any) -> None:
@@ -275,7 +275,21 @@ class DriverTestCase(test.TestCase):
         self._patch('cinder.image.image_utils.fetch_to_raw', fetch)
         self.assertIs(fetch, image_utils.fetch_to_raw)
 
+    def fill(self, name: str, pool: str = 'volumes') -> None:
+        """Do nothing: the fake cluster does not copy the content."""
+
     # State
+
+    @contextlib.contextmanager
+    def opened(
+        self, name: str, pool: str = 'volumes', read_only: bool = True
+    ) -> Iterator[Any]:
+        """Open an RBD image."""
+        with (
+            self.cluster.connected(pool) as ioctx,
+            self.librbd.Image(ioctx, name, read_only=read_only) as image,
+        ):
+            yield image
 
     def layout_of(self, name: str, pool: str = 'volumes') -> tuple[int, ...]:
         """Return the order, stripe unit and stripe count of an RBD image."""

@@ -17,8 +17,8 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import commit
 from rbd_volume_options import keys
+from tests.functional.cinder_rbd_ext import creation_paths
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import creation_paths
 
 _KEY = keys.SECTOR_SIZE
 _GEOMETRY = 'disk_geometry'

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import functools
-import json
 from typing import Any
 
 from cinder import context
@@ -15,24 +14,28 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import advisory_locks
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import volume_items
 from tests import feature_bits
 from tests.fakes import fake_images
+from tests.functional.cinder_rbd_ext import creation_behaviour
+from tests.functional.cinder_rbd_ext import creation_paths
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import creation_paths
 
-# Features of the type below, for a striped image with a data pool.
-_STRIPED_IN_POOL = (
-    feature_bits.LAYERING
-    | feature_bits.LOCK
-    | feature_bits.STRIPING
-    | feature_bits.DATA_POOL
-)
-# librbd's default features that remain with a multi-attach type.
-_SHARED = feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
+
+class FakeCreationTest(
+    creation_behaviour.CreationBehaviour, base.DriverTestCase
+):
+    """What the functional tests run on Ceph."""
+
+    data_pool = 'data'
+
+    def check_content(self, path: creation_paths.Path) -> None:
+        """Check nothing: the fake cluster does not copy the content."""
+
+    def size_of(self, volume: Any) -> int:
+        return int(self.cluster.stored(volume.name).size)
 
 
 @ddt.ddt
@@ -52,69 +55,6 @@ class EveryWayTest(base.DriverTestCase):
         error = self.raised(self.driver.create_volume, volume)
         self.assertIn('tenants may not set this key', str(error))
         self.assertEqual([], self.cluster.names())
-
-    @ddt.data(*creation_paths.ALL)
-    def test_as_asked_and_recorded(
-        self, way: type[creation_paths.Path]
-    ) -> None:
-        path = way(
-            self,
-            metadata=base.ASKED,
-            volume_type=self.make_type(
-                rbd_features='layering,exclusive-lock', rbd_data_pool='data'
-            ),
-        )
-        path.make()
-        stored = self.cluster.stored(path.volume.name)
-        self.assertEqual(base.MADE, self.layout_of(path.volume.name))
-        self.assertEqual(_STRIPED_IN_POOL, stored.mask)
-        self.assertEqual(self.cluster.pools['data'].number, stored.data_pool)
-        self.assertEqual(path.size * base.GIB, stored.size)
-        self.assertEqual(
-            {
-                keys.OBJECT_SIZE: '1048576',
-                keys.STRIPE_UNIT: '65536',
-                keys.STRIPE_COUNT: '8',
-                keys.FEATURES: 'data-pool,exclusive-lock,layering,striping',
-                keys.DATA_POOL: 'data',
-                'rbd:origins': (
-                    'object_size=volume_metadata,striping=volume_metadata,'
-                    'features=volume_type'
-                ),
-                'rbd:recorded_by': image_record.backend_of(path.volume),
-            },
-            self.recorded(path.volume),
-        )
-
-    @ddt.data(*creation_paths.ALL)
-    def test_set_up(self, way: type[creation_paths.Path]) -> None:
-        """Each volume is set up; the stock driver skips some kinds."""
-        path = way(self, volume_type=self.make_type(multiattach='<is> True'))
-        update = path.make()
-        self.assertEqual(_SHARED, self.cluster.stored(path.volume.name).mask)
-        if way is creation_paths.CloneGlanceImage:
-            update, cloned = update
-            self.assertTrue(cloned)
-        elif way is not creation_paths.ImportGlanceImage:  # Returns nothing.
-            saved = json.loads(update['provider_location'])
-            self.assertEqual(
-                feature_bits.DEFAULT,
-                saved['saved_features'] & feature_bits.FEATURES,
-            )
-
-    @ddt.data(*creation_paths.ALL)
-    def test_nothing_inherited_that_beats_the_cache_mode(
-        self, way: type[creation_paths.Path]
-    ) -> None:
-        path = way(self)
-        for pool in ('volumes', 'images'):
-            for name in self.cluster.names(pool):
-                metadata = self.cluster.stored(name, pool).metadata
-                metadata.update(conf_rbd_cache='false', other='kept')
-        path.make()
-        self.assertNotIn(
-            'conf_rbd_cache', self.cluster.stored(path.volume.name).metadata
-        )
 
     @ddt.data(
         *(
@@ -454,4 +394,7 @@ class SetupTest(base.DriverTestCase):
             fault, self.raised(self.driver._setup_volume, volume, shared)
         )
         self.driver._setup_volume(volume, shared)
-        self.assertEqual(_SHARED, self.cluster.stored(volume.name).mask)
+        self.assertEqual(
+            feature_bits.LAYERING | feature_bits.DEEP_FLATTEN,
+            self.cluster.stored(volume.name).mask,
+        )

@@ -11,9 +11,9 @@ from oslo_concurrency import processutils
 
 from cinder_rbd_ext import record
 from tests.fakes import fake_images
+from tests.functional.cinder_rbd_ext import creation_paths
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import creation_paths
 
 #: Steps of the stock driver's methods that only some creation paths take. The
 #: steps common to all paths are tested below.
