@@ -28,9 +28,10 @@ Record = dict[str, Any]
 Row = tuple[Any, ...]
 Table = tuple[tuple[str, ...], list[Row]]
 
-_INSTEAD = (
-    'See "openstack volume show" for the values that the volume requests, and '
-    'the log of cinder-volume for the reason if a request was refused'
+_HINT = (
+    f'{answers.NOT_LOADED}: showing the values that the volume and its type '
+    f'request, not those of the RBD image. If a request was refused, the '
+    f'reason is in the log of cinder-volume.'
 )
 
 #: The origin of values that the type of a volume may have set.
@@ -165,7 +166,8 @@ class ShowRBDVolume(columns.SafeCells, command.Lister):
     """Show layout, image features and cache mode of a volume.
 
     Shows the source of each value, the cache mode of each attachment, and why
-    the volume or its last attachment was refused.
+    the volume or its last attachment was refused. If the API extension is not
+    loaded, shows the requested values only.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -177,14 +179,46 @@ class ShowRBDVolume(columns.SafeCells, command.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Table:
         api = self.app.client_manager.sdk_connection.block_storage
-        answers.need_extension(api, _INSTEAD)
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
         volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
-        told = _type(api, volume['volume_type'], may_be_hidden=True)
+        if answers.has_extension(api):
+            told = _type(api, volume['volume_type'], may_be_hidden=True)
+            rows = rows_of_volume(volume, told)
+        else:
+            self.log.warning(_HINT)
+            rows = requested(volume, _specs(api, volume['volume_type']))
         return ('Key', 'Value', 'From'), [
             (key, columns.value(value, key), origin)
-            for key, value, origin in rows_of_volume(volume, told)
+            for key, value, origin in rows
         ]
+
+
+def _specs(api: Any, name: str) -> Record:
+    """Return the extra specs of a type that the caller can see."""
+    for each in answers.volume_types(api):
+        if each['name'] == name:
+            specs: Record = each.get('extra_specs') or {}
+            return specs
+    return {}
+
+
+def requested(volume: Record, specs: Record) -> Iterator[Row]:
+    """Return a row for each key, with the value that is requested.
+
+    :param specs: the visible extra specs of the volume's type
+    """
+    for option in registry.with_values():
+        for texts, origin in (
+            (volume['metadata'], errors.Origin.VOLUME_METADATA),
+            (specs, errors.Origin.VOLUME_TYPE),
+        ):
+            if option.key in texts:
+                value = _parsed(option, texts[option.key])
+                yield option.key, value, origin.label
+                break
+        else:
+            if not option.is_rarely_set:
+                yield option.key, None, answers.NOT_LOADED
 
 
 def _parsed(option: definitions.Option, text: str) -> Any:

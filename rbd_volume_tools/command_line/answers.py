@@ -16,6 +16,8 @@ Record = dict[str, Any]
 #: The list of all volume types that the user can see.
 TYPES = '/types?is_public=None'
 
+NOT_LOADED = 'API extension not loaded'
+
 
 def record(response: Any) -> Record:
     """Return the body of a response.
@@ -74,17 +76,28 @@ def volume_types(storage: Any) -> list[Record]:
     return list(pages(ask, TYPES, 'volume_types'))
 
 
+def has_extension(storage: Any) -> bool:
+    """Return whether Cinder's API has loaded the API extension.
+
+    :param storage: Cinder's API
+    :raises CommandError: if the API does not say so
+    """
+    response = storage.get(f'/extensions/{definitions.ALIAS}')
+    if response.status_code == 404:
+        return False
+    record(response)
+    return True
+
+
 def need_extension(storage: Any, instead: str = '') -> None:
     """Check that Cinder's API has loaded the API extension.
 
     :param storage: Cinder's API
     :param instead: what the user can do without the extension
-    :raises CommandError: if it has not, or does not say so
+    :raises CommandError: if it has not
     """
-    response = storage.get(f'/extensions/{definitions.ALIAS}')
-    if response.status_code == 404:
+    if not has_extension(storage):
         raise exceptions.CommandError(
-            'API extension not loaded: cinder-api of this cloud does not have '
+            f'{NOT_LOADED}: cinder-api of this cloud does not have '
             f'{definitions.ALIAS}.{instead and " "}{instead}'
         )
-    record(response)

@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import pathlib
 from typing import Any
@@ -95,36 +96,36 @@ def plan_named(
     pools: Iterable[answers.Record],
     types: Iterable[answers.Record],
     name: str,
-    content: Mapping[str, str],
+    properties: Mapping[str, str],
+    backend: str | None = None,
 ) -> TypeAction:
-    """Return the action for one type of a file.
+    """Return the action for one type with keys that the operator gives.
 
     :param name: of the type
-    :param content: its keys, and ``volume_backend_name``, by default that of
-        the only back end with our driver
+    :param properties: its extra specs with our keys
+    :param backend: None for the only back end with our driver
     :raises OptionError: for an invalid key or back end
     """
+    for key, value in properties.items():
+        if not key.startswith(keys.PREFIX):
+            raise errors.OptionError(
+                '--property',
+                f'{key}={value}',
+                'not a key of RBD volumes',
+                registry.names(keys.Scope.TYPE),
+            )
+    options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     known = _reports(pools)
-    backend = content.get(BACKEND_NAME)
     if backend is None and len(known) == 1:
         (backend,) = known
     if backend is None or backend not in known:
         raise errors.OptionError(
-            f'{name}: {BACKEND_NAME}',
+            '--backend',
             backend,
             'not a back end with RBD volume options',
             ', '.join(known) or 'no back end of this cloud',
         )
-    specs = {**content, BACKEND_NAME: backend}
-    for key, value in specs.items():
-        if key != BACKEND_NAME and not key.startswith(keys.PREFIX):
-            raise errors.OptionError(
-                f'{name}: {key}',
-                value,
-                'not a key of RBD volumes',
-                registry.names(keys.Scope.TYPE),
-            )
-    options.parse(specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    specs = {BACKEND_NAME: backend, **properties}
     for each in types:
         if each['name'] == name:
             same = (each['extra_specs'] or {}) == specs
@@ -149,29 +150,15 @@ def _specs(backend: str, report: answers.Record) -> dict[str, str]:
     return specs
 
 
-def plan_file(pools: Any, types: Any, path: str) -> list[TypeAction]:
-    """Return the actions for the volume types of a file.
-
-    :raises CommandError: for an invalid value
-    :raises ValueError: if the file cannot be read
-    """
-    try:
-        return [
-            plan_named(pools, types, name, content)
-            for name, content in _types_in(path).items()
-        ]
-    except errors.OptionError as error:
-        raise exceptions.CommandError(printable.text(str(error))) from error
-
-
 class EnsureTypes(exit_status.StatusLister):
     """Create a volume type for each back end that has none.
 
     Back ends of all drivers get one, as far as the scheduler has their report.
-    With ``--file``, create the volume types of a file instead.
+    With ``--name``, create one volume type with the given keys instead; with
+    ``--file``, those of a file.
     Existing volume types are never changed or deleted. The exit status is 1 if
-    another type has the name, or a type of ``--file`` exists with other keys,
-    and 2 if a type could not be created.
+    another type has the name, or a type of ``--name`` or ``--file`` exists
+    with other keys, and 2 if a type could not be created.
     """
 
     creates = True
@@ -179,11 +166,29 @@ class EnsureTypes(exit_status.StatusLister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
+            '--name',
+            metavar='<name>',
+            help='Name of the only volume type to create',
+        )
+        parser.add_argument(
+            '--property',
+            metavar='<key>=<value>',
+            action='append',
+            default=[],
+            help='Key of the volume type of --name, such as '
+            'rbd:stripe_unit=64K; repeat the option for several keys',
+        )
+        parser.add_argument(
+            '--backend',
+            metavar='<name>',
+            help='volume_backend_name of the back end of --name (default: the '
+            'only back end with RBD volume options)',
+        )
+        parser.add_argument(
             '--file',
             metavar='<path>',
             help='YAML file with volume types: the keys of each by its name, '
-            'and volume_backend_name (default: the only back end with RBD '
-            'volume options)',
+            'and volume_backend_name if it is not that of --backend',
         )
         return parser
 
@@ -196,12 +201,7 @@ class EnsureTypes(exit_status.StatusLister):
         pools = answers.record(
             api.get('/scheduler-stats/get_pools?detail=True')
         )['pools']
-        types = answers.volume_types(api)
-        outcomes = (
-            plan_file(pools, types, parsed_args.file)
-            if parsed_args.file
-            else plan(pools, types)
-        )
+        outcomes = _outcomes(parsed_args, pools, answers.volume_types(api))
         if any(each.action == TAKEN for each in outcomes):
             self.status = exit_status.ATTENTION
         for index, each in enumerate(outcomes):
@@ -233,6 +233,55 @@ class MissingTypes(EnsureTypes):
     """
 
     creates = False
+
+
+def _outcomes(
+    parsed_args: argparse.Namespace, pools: Any, types: Any
+) -> list[TypeAction]:
+    """Return the actions for all back ends, or for one type.
+
+    :raises CommandError: for an invalid value
+    :raises ValueError: for options that do not belong together
+    """
+    if parsed_args.file and (parsed_args.name or parsed_args.property):
+        raise ValueError(
+            '--file replaces --name and --property; set one of them.'
+        )
+    named = {}
+    if parsed_args.file:
+        named = _types_in(parsed_args.file)
+    elif parsed_args.name is not None:
+        named = {parsed_args.name: _properties(parsed_args.property)}
+    elif parsed_args.property or parsed_args.backend:
+        raise ValueError('--property and --backend need --name or --file.')
+    else:
+        return plan(pools, types)
+    try:
+        return [
+            plan_named(
+                pools,
+                types,
+                name,
+                {k: v for k, v in specs.items() if k != BACKEND_NAME},
+                specs.get(BACKEND_NAME, parsed_args.backend),
+            )
+            for name, specs in named.items()
+        ]
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
+def _properties(words: Sequence[str]) -> dict[str, str]:
+    properties = {}
+    for word in words:
+        key, equals, value = word.partition('=')
+        if not equals:
+            raise ValueError(
+                f'--property {printable.text(word)}: no value; allowed: '
+                '<key>=<value>'
+            )
+        properties[key] = value
+    return properties
 
 
 class _Texts(yaml.SafeLoader):

@@ -95,7 +95,7 @@ class PlanMaps(maintenance.PlanCommand):
         chosen: selection.Selection,
         cluster: Any,
         known: Any,
-    ) -> tuple[list[selection.Target], list[outcomes.Outcome]]:
+    ) -> tuple[list[selection.Target], list[Any]]:
         """Return the selected images, and the outcomes of unreadable ones.
 
         :raises ValueError: if a volume has no image, or there is no such
@@ -111,15 +111,13 @@ class PlanMaps(maintenance.PlanCommand):
             chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
-        missing = chosen.missing(
-            known,
-            {
-                *(each.image.name for each in chosen_images),
-                *(each.image for each in unreadable),
-            },
-        )
+        seen = {
+            *((each.image.pool, each.image.name) for each in chosen_images),
+            *(each[:2] for each in unreadable),
+        }
+        missing = chosen.missing(known, {name for _, name in seen})
         if missing:
-            forbidden = [each.pool for each in unreadable if not each.image]
+            forbidden = [pool for pool, name, _ in unreadable if not name]
             raise ValueError(
                 f'No image was found for: {", ".join(missing)}. Check the '
                 'IDs, the other options and the pools.'
@@ -130,7 +128,11 @@ class PlanMaps(maintenance.PlanCommand):
                     else ''
                 )
             )
-        return chosen_images, unreadable
+        if chosen.has_all(known, seen):
+            unreadable = [each for each in unreadable if each[1]]
+        return chosen_images, [
+            outcomes.unreadable(*each) for each in unreadable
+        ]
 
 
 class ApplyMaps(maintenance.ApplyCommand):

@@ -12,7 +12,6 @@ from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.command_line import outcomes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +71,25 @@ class Selection:
         }
         return sorted(self.volumes - existing)
 
+    def has_all(
+        self, known: records.Records, scanned: Collection[tuple[str, str]]
+    ) -> bool:
+        """Return whether images were found for all that is selected.
+
+        :param scanned: pool and name of each image
+
+        What is in a pool that cannot be read does not matter then. This is
+        known of volumes only. The pool of a back end that does not report,
+        such as one whose service is down, may be one that cannot be read.
+        """
+        return not (self.images or self.servers) and all(
+            (known.backends.get(each.pool), each.image_name) in scanned
+            for each in known.volumes.values()
+            if self._has(each)
+            and each.must_have_image
+            and each.pool not in known.elsewhere
+        )
+
     def _has(self, volume: records.Volume) -> bool:
         if self.all_volumes:
             return True
@@ -91,15 +109,16 @@ def targets(
     known: records.Records,
     chosen: Selection,
     progress: Callable[[str, int, int], None],
-) -> tuple[list[Target], list[outcomes.Outcome]]:
+) -> tuple[list[Target], list[tuple[str, str, str]]]:
     """Read the selected images of pools.
 
-    :returns: the images, sorted by pool and name, and the outcomes of those
-        that could not be opened, or of a pool that the Ceph user may not read
+    :returns: the images, sorted by pool and name, and the pool, the name and
+        the reason for each image that could not be opened. The name is empty
+        for a pool that the Ceph user may not read.
     :raises rados.Error: if a pool cannot be read
     """
     chosen_images: list[Target] = []
-    unreadable: list[outcomes.Outcome] = []
+    unreadable: list[tuple[str, str, str]] = []
     for pool in dict.fromkeys(pools):
         scanned = cluster.scan(
             pool,
@@ -110,9 +129,11 @@ def targets(
             Target(image, chosen.of_name(known, image.name)[1])
             for image in scanned.found
         ]
-        broken = {x.image: x.detail for x in scanned.unreadable.values()}
         unreadable += [
-            outcomes.unreadable(pool, name, why)
-            for name, why in (broken | scanned.forbidden).items()
+            (pool, name, why)
+            for name, why in (
+                {x.image: x.detail for x in scanned.unreadable.values()}
+                | scanned.forbidden
+            ).items()
         ]
     return chosen_images, unreadable

@@ -32,7 +32,7 @@ class HelpTest(base.TestCase):
         'help types ensure',
         'types ensure --help',
         'types ensure -h',
-        'types ensure --file a --help',
+        'types ensure --name a --help',
         'types ensure -f json --help',
         '--help types ensure',
     )
@@ -41,7 +41,7 @@ class HelpTest(base.TestCase):
         self.assertEqual(0, status)
         for once in (
             'usage: ',
-            ' --file <path> YAML',
+            ' --name <name> Name',
             ' Existing volume types',
         ):
             self.assertEqual(1, text.count(once), text)

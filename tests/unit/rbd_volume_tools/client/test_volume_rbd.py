@@ -105,6 +105,18 @@ class OptionsTest(base.TestCase):
         self.assertIn('fake offers no RBD volume options', self.log.output)
         self.assertIn('none of ours', self.log.output)
 
+    def test_options_are_shown_in_words(self) -> None:
+        text = self.client.run(volume_rbd.RBDOptions)
+        for words in (
+            '| Allowed: power of two, 4 KiB to 32 MiB ',
+            '| Default: 4 MiB (backend configuration) ',
+            '| Allowed: 1 to 64 ',
+            '| Allowed: false, true ',
+            '| Fixed when the volume is created. ',
+        ):
+            self.assertIn(words, text)
+        self.assertNotIn('None', text)
+
     def test_caller_sees_what_it_may_set_within_80_columns(self) -> None:
         limit = {**_OPTION, 'type': 'count', 'minimum': 1 << 20}
         rbd = {
@@ -175,13 +187,87 @@ class ShowTest(untrusted.TestCase):
             client.storage.answers[path] = {'volume_type': _RBD}
         return client
 
-    def test_without_the_extension(self) -> None:
-        error = self.assertRaises(
-            exceptions.CommandError,
-            self._client({}, extension=False).run,
-            *(volume_rbd.ShowRBDVolume, 'v'),
+    def test_volume_is_shown_in_words(self) -> None:
+        client = self._client(
+            {
+                definitions.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+                definitions.ATTRIBUTE_STRIPE_UNIT: 65536,
+                definitions.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                definitions.ATTRIBUTE_CACHE_MODES: {'1': None},
+            }
         )
-        self.assertIn('See "openstack volume show"', str(error))
+        text = client.run(volume_rbd.ShowRBDVolume, 'v')
+        for words in (
+            r'rbd:object_size +\| 4 MiB +\|',
+            r'rbd:stripe_unit +\| 64 KiB +\|',
+            r'rbd:features +\| layering, object-map +\|',
+            r'rbd:cache_mode, attachment 1 +\| default of the compute host',
+        ):
+            self.assertRegex(text, words)
+        self.assertNotIn('None', text)
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        values = {row['Key']: row['Value'] for row in rows}
+        self.assertEqual(1 << 22, values['rbd:object_size'])
+        self.assertEqual(['layering', 'object-map'], values['rbd:features'])
+        self.assertIsNone(values['rbd:cache_mode, attachment 1'])
+
+    def test_without_the_extension(self) -> None:
+        """Only the driver is installed: the requested values are shown."""
+        metadata = {
+            'rbd:stripe_unit': '64K',
+            'rbd:features': 'layering,exclusive-lock',
+            'rbd:object_size': 'huge',
+        }
+        client = self._client({'metadata': metadata}, extension=False)
+        types = [
+            {
+                'id': '1',
+                'name': 'lvm',
+                'extra_specs': {'rbd:stripe_count': '2'},
+            },
+            {
+                'id': '2',
+                'name': 'rbd',
+                'extra_specs': {
+                    'rbd:stripe_unit': '4K',
+                    'rbd:stripe_count': '8',
+                    'rbd:object_map': 'true',
+                },
+            },
+        ]
+        path = '/types?is_public=None'
+        for page, each in zip((path, f'{path}&marker=1'), types, strict=True):
+            client.storage.answers[page] = {
+                'volume_types': [each],
+                'volume_type_links': [{'rel': 'next'}],
+            }
+        client.storage.answers[f'{path}&marker=2'] = {'volume_types': []}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        missing = (None, 'API extension not loaded')
+        self.assertEqual(
+            {
+                'rbd:object_size': ('huge', 'volume metadata'),
+                'rbd:stripe_unit': (65536, 'volume metadata'),
+                'rbd:stripe_count': (8, 'volume type'),
+                'rbd:object_map': (True, 'volume type'),
+                'rbd:features': (
+                    ['exclusive-lock', 'layering'],
+                    'volume metadata',
+                ),
+                'rbd:cache_mode': missing,
+                'rbd:data_pool': missing,
+            },
+            {row['Key']: (row['Value'], row['From']) for row in rows},
+        )
+        self.assertIn('API extension not loaded', self.log.output)
+
+    def test_without_the_extension_and_without_extra_specs(self) -> None:
+        """Cinder shows extra specs only to administrators."""
+        client = self._client({}, extension=False)
+        path = '/types?is_public=None'
+        client.storage.answers[path] = {'volume_types': [{'name': 'rbd'}]}
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        self.assertEqual({None}, {row['Value'] for row in rows})
 
     def test_where_values_came_from(self) -> None:
         volume = {
@@ -335,6 +421,32 @@ class ShowTest(untrusted.TestCase):
             {'metadata': {}, 'source_volid': '2'}, {'options': {}}
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
+
+    def test_attachments_show_current_and_pending_mode(self) -> None:
+        """Attachments without and with the requested mode."""
+        modes = {'1': None, '2': 'writeback'}
+        for mode, first in (
+            ('writeback', 'pending until the next attachment: writeback'),
+            (None, 'set at attachment'),
+        ):
+            volume = {
+                'metadata': {'rbd:cache_mode': mode} if mode else {},
+                'os-rbd-volume-options:cache_modes': modes,
+            }
+            rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
+            self.assertEqual('rbd:cache_mode, attachment 1', rows[-2][0])
+            self.assertEqual(
+                'default of the compute host', rows[-2][1].human_readable()
+            )
+            self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
+            self.assertEqual(
+                (
+                    'rbd:cache_mode, attachment 2',
+                    'writeback',
+                    'set at attachment',
+                ),
+                rows[-1],
+            )
 
     def test_attachment_shows_the_mode_that_its_host_gives_instead(
         self,

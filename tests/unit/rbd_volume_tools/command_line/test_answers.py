@@ -51,9 +51,16 @@ class AnswersTest(untrusted.TestCase):
         except exceptions.CommandError as error:
             self.assertEqual(str(error), printable.text(str(error)))
 
-    def test_missing_extension_is_an_error(self) -> None:
-        answers.need_extension(fake_cloud.Service())
-        api = fake_cloud.Service(False)
+    def test_body_of_a_response_is_returned(self) -> None:
+        self.assertEqual({}, answers.record(_response(200, b'{}')))
+
+    @ddt.data(True, False)
+    def test_missing_extension_is_an_error(self, loaded: bool) -> None:
+        api = fake_cloud.Service(loaded)
+        self.assertIs(loaded, answers.has_extension(api))
+        if loaded:
+            answers.need_extension(api)
+            return
         error = self.assertRaises(
             exceptions.CommandError, answers.need_extension, api, 'Do this'
         )
@@ -69,6 +76,6 @@ class AnswersTest(untrusted.TestCase):
                 return fake_cloud.fault(401, 'who are you?')
 
         error = self.assertRaises(
-            exceptions.CommandError, answers.need_extension, Refusing()
+            exceptions.CommandError, answers.has_extension, Refusing()
         )
         self.assertEqual('who are you? (HTTP 401)', str(error))

@@ -91,6 +91,23 @@ class EnsureTypesTest(untrusted.TestCase):
         self.assertEqual(1, shell.main(['types', 'ensure']))
         self.assertEqual(1, len(self.cinder.types))
 
+    def test_named_type(self) -> None:
+        command = ['types', 'ensure', '--name', 'rbd-striped']
+        for word in ('rbd:stripe_unit=64K', 'rbd:stripe_count=8'):
+            command += ['--property', word]
+        for _ in range(2):
+            self.assertEqual(0, shell.main(command))
+        (made,) = self.cinder.types
+        self.assertEqual('rbd-striped', made['name'])
+        self.assertEqual(
+            {
+                'volume_backend_name': 'one',
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '8',
+            },
+            made['extra_specs'],
+        )
+
     def test_types_of_a_file_with_limits_by_size(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
         path.write_text(
@@ -160,19 +177,14 @@ class EnsureTypesTest(untrusted.TestCase):
         if status == 3:
             self.assertIn('allowed: ', shown.getvalue())
 
-    def test_file_with_an_invalid_type_creates_none(self) -> None:
+    def test_file_without_types_is_refused(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
-        limit = keys.LIMITS[0]
-        bounds = (limit.per_gib, 1), (limit.minimum, 3), (limit.maximum, 2)
-        for text in (
-            *('- a', 'gold: 1', '{', 'gold: {other: 1}'),
-            'gold: {rbd:object_map: maybe}',
-            'gold: {volume_backend_name: two}',
-            f'gold: {{{", ".join(f"{k}: {v}" for k, v in bounds)}}}',
-        ):
-            path.write_text(f'fine: {{rbd:object_map: true}}\n{text}\n')
+        for text in ('- a\n', 'gold: 1\n', 'gold: {other: 1}\n', '{'):
+            path.write_text(text)
             status = shell.main(['types', 'ensure', '--file', str(path)])
             self.assertEqual(3, status, text)
+        both = ['types', 'ensure', '--file', str(path), '--name', 'a']
+        self.assertEqual(3, shell.main(both))
         self.assertEqual([], self.cinder.types)
 
     def test_type_that_cannot_be_created_does_not_end_the_others(
@@ -193,6 +205,22 @@ class EnsureTypesTest(untrusted.TestCase):
         gold, silver = json.loads(shown.getvalue())
         self.assertIn('failed: ', gold['Action'])
         self.assertEqual('make', silver['Action'])
+
+    def test_named_type_that_is_refused(self) -> None:
+        name = ['--name', 'new']
+        limit = keys.LIMITS[0]
+        bounds = (limit.per_gib, 1), (limit.minimum, 3), (limit.maximum, 2)
+        for expected, words in (
+            (3, ['--property', 'rbd:object_map=true']),
+            (3, [*name, '--property', 'rbd:object_map']),
+            (3, [*name, '--property', 'rbd:object_map=maybe']),
+            (3, [*name, '--property', 'other=1']),
+            (3, [*name, *(f'--property={k}={v}' for k, v in bounds)]),
+            (3, [*name, '--backend', 'two']),
+        ):
+            status = shell.main(['types', 'ensure', *words])
+            self.assertEqual(expected, status, str(words))
+        self.assertEqual([], self.cinder.types)
 
     def test_refused_command_ends_with_status_3(self) -> None:
         self.cinder.status = 403

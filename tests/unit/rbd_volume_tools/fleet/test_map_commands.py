@@ -25,6 +25,22 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertEqual(3, self.plan(facts.IDENT))
         self.assertIn('may not read the pools volumes', self.err.getvalue())
 
+    @ddt.data(facts.IDENT, '--volumes')
+    def test_pools_without_the_chosen_volumes_do_not_matter(
+        self, chosen: str
+    ) -> None:
+        def open_ioctx(pool: str) -> stubs.Pool:
+            if pool == 'backups':
+                self.pool.forbidden = stubs.PermissionError('listing')
+            return self.pool
+
+        self.pool.open_ioctx = open_ioctx  # type: ignore[method-assign]
+        # The other pool is read first.
+        self.replace(
+            scan.Cluster, 'pools', return_value=['volumes', 'backups']
+        )
+        self.assertEqual(0, self.plan(chosen))
+
     @ddt.data(
         ((), 3, 'Choose images'),
         ((facts.OTHER,), 3, f'No image was found for: {facts.OTHER}'),

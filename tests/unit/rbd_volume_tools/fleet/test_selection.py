@@ -61,6 +61,34 @@ class SelectionTest(base.TestCase):
         chosen = selection.Selection(**values)
         self.assertEqual(names, self.chosen(chosen))
 
+    @ddt.data(
+        ({'types': frozenset({'fast'})}, True),
+        ({'all_volumes': True}, False),
+        ({'images': True}, False),
+    )
+    @ddt.unpack
+    def test_volumes_have_images_in_pools_that_can_be_read(
+        self, values: dict[str, Any], has_all: bool
+    ) -> None:
+        chosen = selection.Selection(**values)
+        scanned = {('volumes', _OTHER)}
+        self.assertEqual(has_all, chosen.has_all(self.known, scanned))
+        self.assertFalse(chosen.has_all(self.known, {('copies', _OTHER)}))
+
+    def test_volume_that_cannot_have_an_image_is_not_missed(self) -> None:
+        chosen = selection.Selection(all_volumes=True)
+        for values in ({'status': 'creating'}, {'pool': 'host@lvm#lvm'}):
+            known = facts.known(
+                facts.volume(**values), elsewhere=frozenset({'host@lvm#lvm'})
+            )
+            self.assertTrue(chosen.has_all(known, set()))
+
+    def test_volume_of_a_service_that_is_down_is_missed(self) -> None:
+        """The scheduler does not list its pools."""
+        chosen = selection.Selection(all_volumes=True)
+        known = facts.known(facts.volume(), backends={})
+        self.assertFalse(chosen.has_all(known, set()))
+
     def test_pool_that_is_named_twice_is_read_once(self) -> None:
         (target,), _ = selection.targets(
             self.cluster,
@@ -84,10 +112,7 @@ class SelectionTest(base.TestCase):
             chosen,
             lambda *args: None,
         )
-        (outcome,) = unreadable
-        self.assertEqual(
-            (_VOLUME, 'no header'), (outcome.image, outcome.detail)
-        )
+        self.assertEqual([('volumes', _VOLUME, 'no header')], unreadable)
         names = {each.image.name for each in targets}
         self.assertEqual([facts.IDENT], chosen.missing(self.known, names))
         names.add(_VOLUME)
