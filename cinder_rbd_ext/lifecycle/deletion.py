@@ -203,7 +203,7 @@ def _delete_image(
     sources = relatives.Relatives(driver, client)
     kept = name + image_handles.DELETED_SOURCE
     is_kept = False
-    parents = _recorded(volume)
+    parents: tuple[relatives.Parent, ...] = ()
     try:
         with rbd.RBDVolumeProxy(driver, name, ioctx=ioctx) as image:
             needs = _examined(driver, image)
@@ -228,8 +228,7 @@ def _delete_image(
         elif not _is_removed(driver, ioctx, name, mark, delay, is_quick):
             # The purge releases its sources.
             return
-        # The image names no source if the clone was flattened.
-        parents = needs.parents or parents
+        parents = needs.parents
     except driver.rbd.ImageNotFound:
         LOG.info('RBD image %s does not exist', name)
         # The undo of its creation may have been interrupted, or its removal by
@@ -239,7 +238,8 @@ def _delete_image(
         if is_kept:
             sources.settle(kept)
             return
-        for parent in parents:
+        # The image names no source if the clone was flattened.
+        for parent in parents or _recorded(volume):
             sources.release(parent)
 
 

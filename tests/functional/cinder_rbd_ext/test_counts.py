@@ -149,8 +149,8 @@ class CountsTest(base.DriverTestCase):
         for number in range(3):
             self.rbd('create', '--size', '1G', f'volumes/found-{number}')
         ask = (None, 1000, 0, ['size'], ['asc'])
-        # Two statements look for the images of unfinished requests.
-        self._costs((4, 6, 2), self.driver.get_manageable_volumes, [], *ask)
+        # Three statements look for the images of unfinished requests.
+        self._costs((4, 6, 3), self.driver.get_manageable_volumes, [], *ask)
         self._costs((1, 3, 0), self.driver.get_manageable_snapshots, [], *ask)
 
     def test_statistics_cost_few_operations(self) -> None:
