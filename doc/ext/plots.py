@@ -9,6 +9,7 @@ What is not a number has no bar.
 
 import csv
 import pathlib
+import re
 
 from docutils.parsers.rst import directives
 from docutils.parsers.rst.directives import images
@@ -106,7 +107,8 @@ class Plot(images.Image, docutils.SphinxDirective):
         drawn = pathlib.Path(self.env.srcdir, '_static', 'plots')
         drawn.mkdir(parents=True, exist_ok=True)
         run = self.options.pop('run', None)
-        name = '-'.join(filter(None, (source.stem, run)))
+        # docutils removes spaces from the name of an image.
+        name = re.sub(r'\W+', '-', ' '.join(filter(None, (source.stem, run))))
         unit = self.options.pop('unit')
         logarithmic = 'log' in self.options
         self.options.pop('log', None)

@@ -70,8 +70,15 @@ class GroupField(forms.Field):
 
 def note(text: Any) -> str:
     """Return a line of text between the fields of a form as HTML."""
-    drawn: str = loader.render_to_string(_NOTE, {'text': text})
-    return drawn.strip()
+    return _stripped(loader.render_to_string(_NOTE, {'text': text}))
+
+
+def _stripped(html: str) -> str:
+    """Return what a template rendered without the space around it.
+
+    Django would escape the result of ``strip``, which is a plain text.
+    """
+    return str(safestring.mark_safe(html.strip()))  # noqa: S308 - a template
 
 
 class BoundGroup(forms.BoundField):
@@ -140,7 +147,7 @@ def render(
             **(context or {}),
         },
     )
-    return str(safestring.mark_safe(drawn.strip()))  # noqa: S308 - a template
+    return _stripped(drawn)
 
 
 class GroupedForm:

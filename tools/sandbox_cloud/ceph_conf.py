@@ -86,6 +86,10 @@ osd class update on start = false
 osd fast shutdown = true
 osd fast shutdown notify mon = true
 osd pool default crush rule = 0
+# Objects of deleted snapshots are trimmed at once. By default, an OSD on a
+# disk waits 5 s after each, and they are listed meanwhile.
+osd snap trim sleep hdd = 0
+osd snap trim sleep hybrid = 0
 
 [client]
 keyring = {etc}/$cluster.$name.keyring

@@ -32,6 +32,7 @@ _CONTEXT = 'the context is a module there; ours needs the ID of the request'
 _REBUILDS = (
     'the volume is a mock there; ours reads what the type took, as JSON'
 )
+_RECORD = 'the volume of the snapshot is a mock there; ours reads its record'
 _NAME_BACK = 'ours gives the image its name back'
 _SUMMED_UP = 'librbd sums the sizes up for ours, which opens no image'
 _ENDS = 'ours decides itself how the image of a deleted volume ends'
@@ -51,6 +52,7 @@ IMPOSSIBLE = [
         'test_update_volume_stats_error': _REPORTS,
         'test_update_volume_stats_exclusive_pool': _REPORTS,
         'test__get_usage_info': _SUMMED_UP,
+        'test_create_vol_from_snap': _RECORD,
         'test_retype_1_False': _LOCKED,
         'test_retype_2_True': _LOCKED,
         'test_retype_qos': _LOCKED,

@@ -46,6 +46,8 @@ class ManageTestCase(horizon_case.HorizonTestCase):
     def test_note_before_it_is_sent(self) -> None:
         page = self.client.get(_MANAGE).content.decode()
         self.assertIn('add rbd:cache_mode=', page)
+        # As an element of the page, not as text.
+        self.assertIn('data-rbd-note role="status"', page)
 
     def post(self, fault: fake_cloud.Refused) -> Any:
         self.cloud.faults = {'POST /v3/p/os-volume-manage': fault}
