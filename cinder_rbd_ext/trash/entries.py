@@ -316,7 +316,9 @@ def remove(
     try:
         remove_entry()
     except librbd.OSError as error:
-        if error.errno != errno.EUCLEAN:
+        is_half_moved = error.errno == errno.EUCLEAN
+        # librbd would move an image that has got the name since.
+        if not is_half_moved or ownership.id_of(ioctx, entry.name):
             raise
         # Its move was interrupted when the name was gone. librbd finds it by
         # that name, and the mark must be valid after a kill.
