@@ -478,6 +478,19 @@ class InterruptedMoveTest(PurgerTestCase):
         self.purge(1)
         self.check_nothing_is_left()
 
+    def test_image_that_has_got_the_name_since_stays(self) -> None:
+        volume = self.long()
+        self.delete_with_record(volume, self.driver)
+        (entry,) = self.entries()
+        self._set_state(entry.image_id, _MOVING)
+        self.rbd('create', '--size', '1G', f'volumes/{volume.name}')
+        self.purge(1)
+        self.assertEqual([volume.name], self.cluster.names())
+        # The entry is removed when the name is free.
+        self.rbd('rm', f'volumes/{volume.name}')
+        self.purge(1)
+        self.check_nothing_is_left()
+
     def _set_state(self, image_id: str, state: int) -> None:
         data = struct.pack('<I', len(image_id)) + image_id.encode()
         data += struct.pack('<II', state, _NORMAL)
